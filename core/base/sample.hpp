@@ -26,6 +26,10 @@ struct Sample {
   [[nodiscard]] std::int32_t feature(std::size_t k) const {
     return indices != nullptr ? indices[k] : static_cast<std::int32_t>(k);
   }
+  // All features are below this number.
+  [[nodiscard]] std::size_t reach() const {
+    return count == 0 ? 0 : static_cast<std::size_t>(feature(count - 1)) + 1;
+  }
 };
 
 // ||a - b||^2 in float64, terms in the order of the features.

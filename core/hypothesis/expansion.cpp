@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/median.hpp"
+#include "hypothesis/saved_examples.hpp"
 
 namespace budgetron {
 namespace {
@@ -63,12 +64,11 @@ void Expansion<Real>::lay_out(bool dense) {
 // huge: then the examples move to a sparse store. This changes no bit of f.
 template <class Real>
 void Expansion<Real>::make_way(const Sample<Real>& x) {
-  if (!support_->dense() || support_->limit().given() || x.dense() || x.count == 0) return;
-  const auto last = static_cast<std::size_t>(x.feature(x.count - 1));
-  if (last < std::max(kFarthest, support_->slots().size())) return;
-  const SavedExamples<Real> saved = support_->save();
+  if (!support_->dense() || support_->limit().given() || x.dense()) return;
+  if (x.reach() <= std::max(kFarthest, support_->slots().size())) return;
+  const SavedExamples<Real> saved(*support_);
   lay_out(false);
-  support_->load(saved);
+  saved.load_into(*support_);
   support_->reserve(stride_);
 }
 
@@ -119,6 +119,20 @@ void Expansion<Real>::reserve_row(Row<Real>& row) const {
 }
 
 template <class Real>
+std::size_t Expansion<Real>::features() const {
+  std::vector<std::int32_t> features;
+  OwnedSample<Real> sample;
+  for (std::size_t i = 0; i < size(); ++i) {
+    support_->extract(i, sample);
+    for (std::size_t k = 0; k < sample.values.size(); ++k) {
+      if (sample.values[k] != Real(0)) features.push_back(sample.view().feature(k));
+    }
+  }
+  std::ranges::sort(features);
+  return features.size() - std::ranges::unique(features).size();
+}
+
+template <class Real>
 RowTask<Real> Expansion<Real>::task(const Row<Real>& row) const {
   RowTask<Real> task{};
   const ValueColumns<Real>& columns = support_->columns();
@@ -129,8 +143,8 @@ RowTask<Real> Expansion<Real>::task(const Row<Real>& row) const {
   task.values = row.term_values.data();
   task.slots = row.term_slots.data();
   task.count = row.terms;
-  task.hits = row.hit_count > 0 ? row.hits.data() : nullptr;
-  task.hits_before = row.hits_before.data();
+  task.hits = row.hits.data();
+  task.hit_count = row.hit_count;
   task.binary = row.binary;
   task.norms = support_->norms();
   task.norm = row.norm;
@@ -415,7 +429,7 @@ void Expansion<Real>::convert(const UnitChange& change) {
     }
     support_->replace(i, converted_.view());
   }
-  support_->forget_largest_norm();
+  support_->set_largest_norm(support_->largest_norm_now());
 }
 
 template <class Real>
@@ -596,7 +610,7 @@ void Expansion<Real>::add(const Sample<Real>& x, Row<Real>& row, std::span<const
   if (row.values.size() < stride_) row.values.resize(stride_);
   if (keeps_distances_ && row.distances.size() < stride_) row.distances.resize(stride_);
   enter(size(), x, row, coefs, id);
-  support_->append(x);
+  support_->append(x, row.norm);
 }
 
 template <class Real>
@@ -605,7 +619,7 @@ void Expansion<Real>::replace(std::size_t i, const Sample<Real>& x, Row<Real>& r
   make_way(x);
   forget(i, why);
   enter(i, x, row, coefs, id);
-  support_->replace(i, x);
+  support_->replace(i, x, row.norm);
 }
 
 template <class Real>
@@ -685,11 +699,11 @@ template <class Real>
 void Expansion<Real>::visit_support(StateVisitor& visitor) {
   if (visitor.mode() == StateVisitor::Mode::count) return support_->count_bytes(visitor);
   SavedExamples<Real> saved;
-  if (!visitor.loading()) saved = support_->save();
+  if (!visitor.loading()) saved = SavedExamples<Real>(*support_);
   visitor.part("support", saved);
   if (!visitor.loading()) return;
   lay_out(saved.dense());
-  support_->load(saved);
+  saved.load_into(*support_);
 }
 
 // There is one id per stored example, and padding; memory is allocated only after this check.

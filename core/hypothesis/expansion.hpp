@@ -68,6 +68,7 @@ class Expansion {
   }
   [[nodiscard]] bool fits(const Sample<Real>& x) const { return support_->fits(x); }
   [[nodiscard]] bool fits_alone(const Sample<Real>& x) const { return support_->fits_alone(x); }
+  [[nodiscard]] std::size_t features() const;  // how many features at least one example has
   [[nodiscard]] std::size_t outputs() const { return outputs_; }
   [[nodiscard]] const Kernel& kernel() const { return kernel_; }
   [[nodiscard]] const ExampleStore<Real>& support() const { return *support_; }

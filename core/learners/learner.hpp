@@ -202,7 +202,7 @@ class ExpansionLearner : public Learner<Real> {
     f_.reserve_row(row);
     united_.clear();
     lower_to(budget, row, random);
-    while (slots > 0 && f_.support().features() > slots) lower_to(f_.size() - 1, row, random);
+    while (slots > 0 && f_.features() > slots) lower_to(f_.size() - 1, row, random);
   }
   [[nodiscard]] std::span<const std::uint32_t> united() const override { return united_; }
   [[nodiscard]] const Expansion<Real>* by_row() const override { return &f_; }

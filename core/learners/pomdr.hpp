@@ -126,7 +126,7 @@ class Pomdr final : public ExpansionLearner<Real> {
   void lower(std::size_t budget, std::size_t slots, Row<Real>& row, Random& random) override {
     ExpansionLearner<Real>::lower(budget, slots, row, random);
     window_.reserve_row(row);
-    while (slots > 0 && window_.support().features() > slots) {
+    while (slots > 0 && window_.features() > slots) {
       window_.remove(window_.oldest(), row);
     }
   }

@@ -2,7 +2,7 @@
 // Compiled once per instruction set with BUDGETRON_ISA set.
 //
 // The loops do the common case for every feature without a branch and note the features that need
-// more. The norm is a chain of additions; the lookups run while it waits.
+// more. The norm is a chain of additions, which runs while buckets come from memory.
 #include "simd/hash_probe.hpp"
 
 #include "simd/vec.hpp"
@@ -49,71 +49,49 @@ template <class Real>
 inline void hash(const BucketTask<Real>& task, std::uint32_t (&homes)[BucketTask<Real>::kMost]) {
   const std::size_t count = task.count;
   const std::uint32_t buckets = task.buckets_count;
-  const std::int32_t* const features = task.features;
 #pragma GCC unroll 1
-  for (std::size_t k = 0; k < count; ++k) homes[k] = bucket_of(features[k], buckets);
+  for (std::size_t k = 0; k < count; ++k) homes[k] = bucket_of(task.features[k], buckets);
 #pragma GCC unroll 1
   for (std::size_t k = 0; k < count; ++k) __builtin_prefetch(task.buckets + homes[k]);
 }
 
-// Adds the squares from number k on to the norm.
 template <class Real>
-inline void add_squares(BucketTask<Real>& task, std::size_t k, Vector<Real> norm) {
-  for (; k < task.squares_count; ++k) {
-    const Vector<Real> v = all<Real>(task.squares[k]);
-    norm = multiply_add(v, v, norm);
-  }
-  task.norm = norm[0];
-}
-
-template <class Real, bool squared>
-std::size_t find_some(BucketTask<Real>& task) {
+std::size_t find(BucketTask<Real>& task) {
   std::uint32_t homes[BucketTask<Real>::kMost];
   hash(task, homes);
-  Vector<Real> norm = all<Real>(task.norm);
-  const Bucket<Real>* const buckets = task.buckets;
-  const std::int32_t* const features = task.features;
-  const Real* const squares = task.squares;
   const std::size_t count = task.count;
+  Vector<Real> norm = all<Real>(task.norm);
+  const auto add_square = [&norm, values = task.values](std::size_t k) {
+    const Vector<Real> v = all<Real>(values[k]);
+    norm = multiply_add(v, v, norm);
+  };
   std::size_t noted = 0;
   for (std::size_t k = 0; k < count; ++k) {
-    const Bucket<Real>& bucket = buckets[homes[k]];
-    const std::uint32_t found = matches(bucket, features[k]);
+    const Bucket<Real>& bucket = task.buckets[homes[k]];
+    const std::uint32_t found = matches(bucket, task.features[k]);
     task.which[noted] = static_cast<std::uint32_t>(k);
     task.matches[noted] = found;
     noted += (found | bucket.passed) != 0;
-    if constexpr (squared) {
-      const Vector<Real> v = all<Real>(squares[k]);
-      norm = multiply_add(v, v, norm);
-    }
+    add_square(k);
   }
-  if constexpr (squared) add_squares(task, count, norm);
+  for (std::size_t k = count; k < task.values_count; ++k) add_square(k);
+  task.norm = norm[0];
   return noted;
-}
-
-template <class Real>
-std::size_t find(BucketTask<Real>& task) {
-  return task.squares != nullptr ? find_some<Real, true>(task) : find_some<Real, false>(task);
 }
 
 template <class Real>
 std::size_t insert(BucketTask<Real>& task, std::uint32_t example, std::uint32_t most) {
   std::uint32_t homes[BucketTask<Real>::kMost];
   hash(task, homes);
-  Vector<Real> norm = all<Real>(task.norm);
   Bucket<Real>* const buckets = task.buckets;
-  const std::int32_t* const features = task.features;
   const Real* const values = task.values;
-  const Real* const squares = task.squares;
   const std::size_t count = task.count;
   std::size_t noted = 0;
   for (std::size_t k = 0; k < count; ++k) {
     Bucket<Real>& bucket = buckets[homes[k]];
-    const std::uint32_t found = matches(bucket, features[k]);
+    const std::uint32_t found = matches(bucket, task.features[k]);
     const std::uint32_t used = bucket.used;
     const auto free = static_cast<std::uint32_t>(__builtin_ctz(~used));
-    const Vector<Real> v = all<Real>(squares[k]);
-    norm = multiply_add(v, v, norm);
     task.which[noted] = static_cast<std::uint32_t>(k);
     task.matches[noted] = found;
     if ((free == Bucket<Real>::kPlaces) | (bucket.passed != 0)) [[unlikely]] {
@@ -121,9 +99,9 @@ std::size_t insert(BucketTask<Real>& task, std::uint32_t example, std::uint32_t 
       continue;
     }
     // An unused place may be overwritten.
-    bucket.features[free] = features[k];
+    bucket.features[free] = task.features[k];
     bucket.owners[free] = example;
-    bucket.values[free] = values[k];
+    bucket.values[free] = values[task.numbers[k]];
     const auto postings = static_cast<std::uint32_t>(__builtin_popcount(found));
     const std::uint32_t owner =
         bucket.owners[__builtin_ctz(found | 1u << (Bucket<Real>::kPitch - 1))];
@@ -132,7 +110,6 @@ std::size_t insert(BucketTask<Real>& task, std::uint32_t example, std::uint32_t 
     bucket.used = used | (1u & (other - 1)) << free;
     noted += other;
   }
-  add_squares(task, count, norm);
   return noted;
 }
 
@@ -141,12 +118,11 @@ std::size_t erase(BucketTask<Real>& task, std::uint32_t example) {
   std::uint32_t homes[BucketTask<Real>::kMost];
   hash(task, homes);
   Bucket<Real>* const buckets = task.buckets;
-  const std::int32_t* const features = task.features;
   const std::size_t count = task.count;
   std::size_t noted = 0;
   for (std::size_t k = 0; k < count; ++k) {
     Bucket<Real>& bucket = buckets[homes[k]];
-    const std::uint32_t found = matches(bucket, features[k]);
+    const std::uint32_t found = matches(bucket, task.features[k]);
     const std::uint32_t mine = found & equal(bucket.owners, example);
     bucket.used &= ~mine;
     task.which[noted] = static_cast<std::uint32_t>(k);

@@ -29,20 +29,18 @@ struct alignas(64) Bucket {
 // Some features of a row or example, and the buckets to search.
 template <class Real>
 struct BucketTask {
-  static constexpr std::size_t kMost = 128;  // features per task
+  static constexpr std::size_t kMost = 64;  // features per task
 
   Bucket<Real>* buckets;
   std::uint32_t buckets_count;
-  const std::int32_t* features;
   std::size_t count;
-  const Real* values = nullptr;  // of these features; only `insert` reads them
-  // Values whose squares are added to `norm` as squared_norm does: this chain of additions runs
-  // while features are looked up. At least `count` of them, or none.
-  const Real* squares = nullptr;
-  std::size_t squares_count = 0;
-  Real norm = 0;
-  // Output, at most `count` of each: numbers of features, and the places of their home buckets that
-  // hold them, as bits.
+  std::int32_t features[kMost];
+  std::uint32_t numbers[kMost];  // of the features in `values`
+  const Real* values;            // of all features of the row or example; `erase` needs none
+  std::size_t values_count;
+  Real norm;  // `find` adds the squares of the values, as squared_norm does
+  // Output, at most `count` of each: places in `features`, and the places of their home buckets
+  // that hold them, as bits.
   std::uint32_t which[kMost];
   std::uint32_t matches[kMost];
 };

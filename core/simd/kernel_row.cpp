@@ -64,17 +64,6 @@ inline void add_terms(const RowTask<Real>& task, std::size_t k, std::size_t firs
   }
 }
 
-// Adds the hits [from, end) in their order.
-template <class Real>
-inline void add_hits(const RowTask<Real>& task, std::size_t from, std::size_t end,
-                     std::size_t first, std::size_t last) {
-  for (const Hit<Real>* hit = task.hits + from; hit != task.hits + end; ++hit) {
-    if (hit->example < first || hit->example >= last) continue;
-    Real& sum = task.row[hit->example];
-    sum = multiply_add(all<Real>(hit->value), all<Real>(hit->stored), all<Real>(sum))[0];
-  }
-}
-
 template <class Real, class Number, KernelKind kind>
 inline void add_run(const RowTask<Real>& task, std::size_t k, std::size_t end, std::size_t first,
                     std::size_t last, bool begun) {
@@ -93,39 +82,20 @@ inline void add_run(const RowTask<Real>& task, std::size_t k, std::size_t end, s
 
 // Adds terms and hits in the order of their features.
 template <class Real, class Number, KernelKind kind>
-void add_mixed(const RowTask<Real>& task, std::size_t first, std::size_t last) {
-  const std::uint32_t* const before = task.hits_before;
-  bool begun = task.count > 0 && before[0] == 0;
-  if (!begun) add_terms<Real, Number, kind, 0>(task, 0, first, last, false);
-  begun = !begun;
-  std::size_t done = 0;
-  for (std::size_t k = 0; k < task.count; begun = true) {
-    add_hits<Real>(task, done, before[k], first, last);
-    done = before[k];
-    const auto together = [&](std::size_t terms) {
-      return k + terms <= task.count && before[k + terms - 1] == done;
-    };
-    if (together(kTerms)) {
-      add_terms<Real, Number, kind, kTerms>(task, k, first, last, begun);
-      k += kTerms;
-    } else if (together(2)) {
-      add_terms<Real, Number, kind, 2>(task, k, first, last, begun);
-      k += 2;
-    } else {
-      add_terms<Real, Number, kind, 1>(task, k, first, last, begun);
-      ++k;
-    }
-  }
-  add_hits<Real>(task, done, before[task.count], first, last);
-}
-
-template <class Real, class Number, KernelKind kind>
 void add_all(const RowTask<Real>& task, std::size_t first, std::size_t last) {
-  if (task.hits != nullptr) {
-    add_mixed<Real, Number, kind>(task, first, last);
-  } else {
-    add_run<Real, Number, kind>(task, 0, task.count, first, last, false);
+  std::size_t k = 0;
+  bool begun = false;
+  for (const Hit<Real>* hit = task.hits; hit != task.hits + task.hit_count; ++hit) {
+    if (k != hit->term || !begun) {
+      add_run<Real, Number, kind>(task, k, hit->term, first, last, begun);
+      k = hit->term;
+      begun = true;
+    }
+    if (hit->example < first || hit->example >= last) continue;
+    Real& sum = task.row[hit->example];
+    sum = multiply_add(all<Real>(hit->value), all<Real>(hit->stored), all<Real>(sum))[0];
   }
+  add_run<Real, Number, kind>(task, k, task.count, first, last, begun);
 }
 
 template <class Real, KernelKind kind>

@@ -35,6 +35,7 @@ inline constexpr std::size_t kGaussianTableBytes = 256;
 // One multiply-add: the example's value of a feature times the value of x.
 template <class Real>
 struct Hit {
+  std::uint32_t term;  // how many terms come before it
   std::uint32_t example;
   Real stored;
   Real value;
@@ -56,10 +57,10 @@ struct RowTask {
   bool binary;  // all of x's values in terms and hits are 1, and there are at most 255
   const std::uint8_t* table;  // Gaussians of integer distances (gaussian_table.hpp); null: none
   double farthest;            // an upper bound of the squared distances from x, if all values are 1
-  const Hit<Real>* hits;      // beside the terms; null if there are none
-  const std::uint32_t* hits_before;  // number of hits before each term, and in total
-  const Real* norms;                 // per stored example: ||x_i||^2, laplacian: ||x_i||_1
-  Real norm;                         // the norm of x
+  const Hit<Real>* hits;      // beside the terms
+  std::size_t hit_count;
+  const Real* norms;  // per stored example: ||x_i||^2, laplacian: ||x_i||_1
+  Real norm;          // the norm of x
   KernelKind kind;
   Real gamma;
   Real coef0;

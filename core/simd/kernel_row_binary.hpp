@@ -63,11 +63,8 @@ template <class Real, KernelKind kind>
 void binary_row(const RowTask<Real>& task, std::size_t first, std::size_t last) {
   alignas(kLine) std::uint8_t counts[kTileBytes / sizeof(Real) + kLine];
   count<Real>(task, first, last, counts);
-  if (task.hits != nullptr) {
-    const std::size_t hits = task.hits_before[task.count];
-    for (const Hit<Real>* hit = task.hits; hit != task.hits + hits; ++hit) {
-      if (hit->example >= first && hit->example < last) ++counts[hit->example - first];
-    }
+  for (const Hit<Real>* hit = task.hits; hit != task.hits + task.hit_count; ++hit) {
+    if (hit->example >= first && hit->example < last) ++counts[hit->example - first];
   }
   if (kind == KernelKind::rbf && look_up_gaussians(task, counts, first, last)) return;
   finish_values<Real, kind>(task, counts, first, last);

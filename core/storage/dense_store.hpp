@@ -22,18 +22,18 @@ class DenseStore final : public ExampleStore<Real> {
   explicit DenseStore(bool l1) : ExampleStore<Real>(l1, false) {}
 
   void gather(const Sample<Real>& x, RowTerms<Real>& row) const override {
-    TermWriter<Real> terms(row, x.count, false);
+    TermWriter<Real> terms(row, x.count);
     if (x.dense() && !l1_ && x.count <= slots_.size()) {
-      terms.set_count(row_functions<Real>().gather(x.values, slots_.data(), x.count, terms.values(),
-                                                   terms.slots(), &row.norm));
+      terms.set_count(row_functions<Real>().gather(x.values, slots_.data(), x.count,
+                                                   row.term_values.data(), row.term_slots.data(),
+                                                   &row.norm));
       return terms.finish();
     }
     row.norm = this->norm_of(x);
-    for (std::size_t k = 0; k < x.count; ++k) {
-      const auto j = static_cast<std::size_t>(x.feature(k));
-      const std::uint32_t slot = j < slots_.size() ? slots_[j] : this->unknown_;
-      if (x.values[k] != Real(0) && slot != kNoSlot) terms.add(x.values[k], slot);
-    }
+    terms.add(x, [this](std::int32_t feature) {
+      const auto j = static_cast<std::size_t>(feature);
+      return j < slots_.size() ? slots_[j] : this->unknown_;
+    });
     terms.finish();
   }
   // Sums feature by feature, over all examples at once; features that no example has come last.
@@ -41,22 +41,16 @@ class DenseStore final : public ExampleStore<Real> {
                        Real* sums, std::vector<std::int32_t>&) const override {
     std::fill(sums, sums + (last - first), Real(0));
     last = std::min(last, size_);
-    const auto add = [&](auto term) {
-      std::size_t k = 0;
-      for (std::size_t j = 0; j < slots_.size(); ++j) {
-        const bool there = k < x.count && static_cast<std::size_t>(x.feature(k)) == j;
-        const Real value = there ? x.values[k++] : Real(0);
-        const Real* const column = columns_.reals() + slots_[j] * columns_.stride();
-        for (std::size_t i = first; i < last; ++i) sums[i - first] += term(value - column[i]);
-      }
-      for (; k < x.count; ++k) {
-        for (std::size_t i = first; i < last; ++i) sums[i - first] += term(x.values[k]);
-      }
-    };
-    if (squared) {
-      add([](Real difference) { return difference * difference; });
-    } else {
-      add([](Real difference) { return std::abs(difference); });
+    const auto term = [squared](Real d) { return squared ? d * d : std::abs(d); };
+    std::size_t k = 0;
+    for (std::size_t j = 0; j < slots_.size(); ++j) {
+      const bool there = k < x.count && static_cast<std::size_t>(x.feature(k)) == j;
+      const Real value = there ? x.values[k++] : Real(0);
+      const Real* const column = columns_.reals() + slots_[j] * columns_.stride();
+      for (std::size_t i = first; i < last; ++i) sums[i - first] += term(value - column[i]);
+    }
+    for (; k < x.count; ++k) {
+      for (std::size_t i = first; i < last; ++i) sums[i - first] += term(x.values[k]);
     }
   }
   [[nodiscard]] Stored stored(std::int32_t feature) const override {
@@ -85,19 +79,15 @@ class DenseStore final : public ExampleStore<Real> {
   }
 
  protected:
-  Real write(std::size_t i, const Sample<Real>& x) override {
-    const std::size_t reach =
-        x.count == 0 ? 0 : static_cast<std::size_t>(x.feature(x.count - 1)) + 1;
-    widen(reach);
-    widths_[i] = static_cast<std::int32_t>(x.dense() ? reach : slots_.size());
+  void write(std::size_t i, const Sample<Real>& x) override {
+    widen(x.reach());
+    widths_[i] = static_cast<std::int32_t>(x.dense() ? x.count : slots_.size());
     for (std::size_t k = 0; k < x.count; ++k) {
       columns_.set(slots_[static_cast<std::size_t>(x.feature(k))], i, x.values[k]);
     }
-    return this->norm_of(x);
   }
-  Real overwrite(std::size_t i, const Sample<Real>& x) override {
-    if (!x.dense() || x.count < slots_.size()) erase(i);
-    return write(i, x);
+  [[nodiscard]] bool covers(const Sample<Real>& x) const override {
+    return x.dense() && x.count >= slots_.size();
   }
   void erase(std::size_t i) override {
     for (const std::uint32_t slot : slots_) columns_.set(slot, i, Real(0));

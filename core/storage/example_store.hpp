@@ -1,24 +1,22 @@
 // The stored examples behind one interface: append, replace, remove, extract, and `gather`, which
 // looks up what a row has in common with them.
 //
-//                         ExampleStore: norms, changes, saved rows
+//                            ExampleStore: norms, changes
 //                         /                                      \.
 //   DenseStore: a matrix, one slot per feature     SparseStore: slots and postings
 //                         \                                      /
 //                     ValueColumns: slot = one feature, column i = example i
 //
 // The first row that is stored fixes the layout, as it fixes the dtype (Expansion::add); a byte
-// limit fixes it in advance. A row of the other layout is converted when it enters: a dense store
-// writes the zeros of a sparse row, a sparse store leaves the zeros of a dense row out. Sums take
-// terms in the order of the features, and adding 0 * s changes no bit: results do not depend on the
-// layout.
+// limit (byte_limit.hpp) fixes it in advance, and takes all memory then. A row of the other layout
+// is converted when it enters: a dense store writes the zeros of a sparse row, a sparse store
+// leaves the zeros of a dense row out. Sums take terms in the order of the features, and adding 0 *
+// s changes no bit: results do not depend on the layout.
 //
 // Examples sit in columns 0..size-1; removing one moves the last into its column.
 //
 // Invariants: padding columns and absent features are 0; norms[i] is the norm of column i by the
 // row's own arithmetic.
-//
-// With a byte limit (byte_limit.hpp) all memory is taken in advance (`reserve_all`).
 //
 // Cost: append, replace, remove and extract are O(features of the example); growing is O(all).
 #pragma once
@@ -39,23 +37,6 @@
 #include "storage/value_columns.hpp"
 
 namespace budgetron {
-
-// The stored examples as rows, in the form in which they are saved.
-template <class Real>
-struct SavedExamples {
-  static constexpr std::int32_t kSparse = -1;
-
-  double largest_norm = 0.0;
-  std::vector<std::int64_t> ends;     // per example: the end of its values
-  std::vector<std::int32_t> widths;   // per example: the number of its values if dense, or kSparse
-  std::vector<std::int32_t> indices;  // of the sparse rows
-  std::vector<Real> values;
-
-  [[nodiscard]] bool dense() const {
-    return std::find(widths.begin(), widths.end(), kSparse) == widths.end();
-  }
-  void visit_state(StateVisitor& visitor);
-};
 
 template <class Real>
 class ExampleStore {
@@ -84,14 +65,12 @@ class ExampleStore {
   [[nodiscard]] const Real* squared_norms() const {
     return l1_ ? squared_norms_.data() : norms_.data();
   }
-  // The largest norm of the current examples.
+  // The largest norm of the current examples; the other is that of all that were ever stored.
   [[nodiscard]] double largest_norm_now() const {
-    return size_ > 0 ? static_cast<double>(*std::max_element(
-                           norms_.begin(), norms_.begin() + static_cast<std::ptrdiff_t>(size_)))
-                     : 0.0;
+    const auto end = norms_.begin() + static_cast<std::ptrdiff_t>(size_);
+    return size_ > 0 ? static_cast<double>(*std::max_element(norms_.begin(), end)) : 0.0;
   }
-  // Call when all examples were replaced: recomputes the largest norm.
-  void forget_largest_norm() { largest_norm_ = largest_norm_now(); }
+  void set_largest_norm(double norm) { largest_norm_ = norm; }
 
   // ---- looking up -----------------------------------------------------------------------------
   // The norm and the terms of x: the input of the kernel row function.
@@ -118,10 +97,12 @@ class ExampleStore {
   // The slots of features 0, 1, ...; empty in a sparse store.
   [[nodiscard]] virtual std::span<const std::uint32_t> slots() const { return {}; }
   virtual void extract(std::size_t i, OwnedSample<Real>& out) const = 0;
-  [[nodiscard]] std::size_t features() const;  // how many features at least one example has
   // sums[j] += sum_i weights[i] * (value j of example i), for the features below sums.size().
   void add_weighed(std::span<const double> weights, std::span<double> sums) const;
-  [[nodiscard]] Real norm_of(const Sample<Real>& x) const;
+  [[nodiscard]] Real norm_of(const Sample<Real>& x) const {
+    const auto& functions = row_functions<Real>();
+    return (l1_ ? functions.absolute_norm : functions.squared_norm)(x.values, x.count);
+  }
 
   // ---- a byte limit ---------------------------------------------------------------------------
   [[nodiscard]] const ByteLimit& limit() const { return limit_; }
@@ -130,22 +111,38 @@ class ExampleStore {
   // Whether the features of x fit beside the stored ones; whether they fit into an empty store.
   [[nodiscard]] virtual bool fits(const Sample<Real>&) const { return true; }
   [[nodiscard]] virtual bool fits_alone(const Sample<Real>&) const { return true; }
-  // The most terms that `gather` finds, and the most values that `extract` returns.
-  [[nodiscard]] std::size_t most_terms() const { return l1_ ? limit_.width : most_values(); }
+  // The most terms that `gather` writes, and the most values that `extract` returns.
+  [[nodiscard]] std::size_t most_terms() const {
+    return std::min(limit_.width, l1_ ? limit_.width : limit_.slots + 1);
+  }
   [[nodiscard]] std::size_t most_values() const { return std::min(limit_.width, limit_.slots); }
 
   // ---- storing --------------------------------------------------------------------------------
-  void reserve(std::size_t examples);
-  void append(const Sample<Real>& x);
-  void replace(std::size_t i, const Sample<Real>& x);
+  void reserve(std::size_t examples) {
+    if (padded(examples) > stride_) set_stride(padded(examples));
+  }
+  // `norm` is that of x.
+  void append(const Sample<Real>& x, Real norm) {
+    if (size_ == stride_) reserve(std::max<std::size_t>(kLanes, 2 * stride_));
+    write(size_, x);
+    set_norms(size_++, x, norm);
+  }
+  void replace(std::size_t i, const Sample<Real>& x, Real norm) {
+    if (!covers(x)) erase(i);
+    write(i, x);
+    set_norms(i, x, norm);
+  }
+  void append(const Sample<Real>& x) { append(x, norm_of(x)); }
+  void replace(std::size_t i, const Sample<Real>& x) { replace(i, x, norm_of(x)); }
   void remove(std::size_t i);
 
-  // ---- state ----------------------------------------------------------------------------------
-  [[nodiscard]] SavedExamples<Real> save() const;
-  // Stores the examples again in the same columns; slots may be numbered differently. Precondition:
-  // the store is empty.
-  void load(const SavedExamples<Real>& saved);
-  virtual void count_bytes(StateVisitor& visitor) const;
+  // ---- memory and invariants ------------------------------------------------------------------
+  virtual void count_bytes(StateVisitor& visitor) const {
+    columns_.scratch(visitor);
+    visitor.scratch(norms_);
+    visitor.scratch(squared_norms_);
+    visitor.scratch(changed_);
+  }
   // Recomputes everything that is kept incrementally; throws std::logic_error if it differs.
   void check_invariants() const;
 
@@ -158,18 +155,15 @@ class ExampleStore {
   [[nodiscard]] virtual Real posted(std::int32_t, std::size_t) const { return Real(0); }
   // add_weighed for the features in postings.
   virtual void add_posted(std::span<const double>, std::span<double>) const {}
-  // Writes x into column i, which is empty, or replaces the example there; returns the norm of x.
-  virtual Real write(std::size_t i, const Sample<Real>& x) = 0;
-  virtual Real overwrite(std::size_t i, const Sample<Real>& x) = 0;
+  // Writes x into column i, which is empty, or whose values x covers.
+  virtual void write(std::size_t i, const Sample<Real>& x) = 0;
+  [[nodiscard]] virtual bool covers(const Sample<Real>&) const { return false; }
   virtual void erase(std::size_t i) = 0;                           // column i becomes empty
   virtual void move(std::size_t from, std::size_t to) = 0;         // `to` must be empty
   virtual void set_columns() {}                                    // resizes to stride_ columns
   [[nodiscard]] virtual std::string broken_invariant() const = 0;  // of the values; "" if all hold
 
-  // Allocates the memory that both layouts have in common.
   void set_stride(std::size_t stride);
-  // The byte limit also holds for what is loaded.
-  [[nodiscard]] bool loadable(const Sample<Real>& x) const;
 
   static constexpr std::uint32_t kZeroSlot = 0;
 
@@ -186,7 +180,12 @@ class ExampleStore {
   ByteLimit limit_;
 
  private:
-  void set_norms(std::size_t i, const Sample<Real>& x, Real norm);
+  void set_norms(std::size_t i, const Sample<Real>& x, Real norm) {
+    record_change(i, x.values);
+    norms_[i] = norm;
+    largest_norm_ = std::max(largest_norm_, static_cast<double>(norm));
+    if (keeps_squares_) squared_norms_[i] = row_functions<Real>().squared_norm(x.values, x.count);
+  }
   // Records that column i now holds another example, copied from these values.
   void record_change(std::size_t i, const Real* values) {
     changed_[i / kLanes] = ++clock_;

@@ -4,7 +4,7 @@
 // the features of up to 14 entries in one cache line, and beside it their owners (examples or
 // slots) and values. All features of a bucket are compared at once (hash_probe.hpp).
 //
-//   bucket:  [f0 f1 ... f13 | - | passed]  [o0 o1 ... o13 | - | -]  [v0 v1 ... v13 | - | -]
+//   bucket:  [f0 f1 ... f13 | used | passed]  [o0 o1 ... o13 | - | -]  [v0 v1 ... v13 | - | -]
 //
 // Entries are in the home bucket of their feature and, if that is full, in those of its probe
 // sequence (double hashing: the many entries of one feature do not fill the home of another).
@@ -20,7 +20,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 #include "base/aligned_vector.hpp"
 #include "base/state.hpp"
@@ -41,79 +40,59 @@ class PostingTable {
 
     [[nodiscard]] bool is_slot() const { return bucket.owners[place] >= Cells::kSlot; }
     [[nodiscard]] std::uint32_t slot() const { return bucket.owners[place] - Cells::kSlot; }
-    [[nodiscard]] std::uint32_t& example() const { return bucket.owners[place]; }
+    [[nodiscard]] std::uint32_t example() const { return bucket.owners[place]; }
     [[nodiscard]] Real value() const { return bucket.values[place]; }
   };
 
-  [[nodiscard]] std::size_t size() const { return size_; }  // number of entries
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::size_t postings() const { return postings_; }
 
   // ---- many features at once (hash_probe.hpp) ---------------------------------------------------
-  [[nodiscard]] Task task(const std::int32_t* features, std::size_t count) const {
-    static Cells none[2] = {};  // never written: reserve_more comes before insert
-    Task work;
-    work.buckets = buckets_.empty() ? none : const_cast<Cells*>(buckets_.data());
-    work.buckets_count = buckets_.empty() ? 2 : static_cast<std::uint32_t>(buckets_.size());
-    work.features = features;
-    work.count = count;
-    return work;
-  }
-  std::size_t find(Task& work) const { return hash_functions<Real>().find(work); }
-  std::size_t insert(Task& work, std::size_t example, std::size_t most) {
+  std::size_t find(Task& task) const { return hash_functions<Real>().find(in_buckets(task)); }
+  // Precondition: reserve_more was called.
+  std::size_t insert(Task& task, std::size_t example, std::size_t most) {
     const std::size_t others = hash_functions<Real>().insert(
-        work, static_cast<std::uint32_t>(example), static_cast<std::uint32_t>(most));
-    size_ += work.count - others;
+        in_buckets(task), static_cast<std::uint32_t>(example), static_cast<std::uint32_t>(most));
+    size_ += task.count - others;
+    postings_ += task.count - others;
     return others;
   }
-  std::size_t erase(Task& work, std::size_t example) {
+  std::size_t erase(Task& task, std::size_t example) {
     const std::size_t others =
-        hash_functions<Real>().erase(work, static_cast<std::uint32_t>(example));
-    size_ -= work.count - others;
+        hash_functions<Real>().erase(in_buckets(task), static_cast<std::uint32_t>(example));
+    size_ -= task.count - others;
+    postings_ -= task.count - others;
     return others;
   }
 
-  // ---- one feature
-  // ------------------------------------------------------------------------------- Calls
-  // visit(entry) for every entry of a feature; `matches` are the places of its home bucket that
-  // hold it, as bits. `visit` may erase that entry.
-  template <class Visit>
-  void visit(std::int32_t feature, std::uint32_t matches, Visit visit) const {
-    std::size_t at = home(feature);
-    while (true) {
+  // ---- one feature ------------------------------------------------------------------------------
+  // Calls use(entry) for every entry of a feature; `use` may erase it. `matches` are the places of
+  // the feature's home bucket that hold it, as bits.
+  template <class Use>
+  void visit(std::int32_t feature, std::uint32_t matches, Use use) const {
+    for (std::size_t at = home(feature);; matches = matches_in(buckets_[at], feature)) {
       auto& bucket = const_cast<Cells&>(buckets_[at]);
       const bool passed = bucket.passed != 0;
       for (; matches != 0; matches &= matches - 1) {
-        visit(Entry{bucket, static_cast<std::uint32_t>(std::countr_zero(matches))});
+        use(Entry{bucket, static_cast<std::uint32_t>(std::countr_zero(matches))});
       }
       if (!passed) [[likely]]
         return;
       at = next(at, feature);
-      for (std::uint32_t j = 0; j < Cells::kPlaces; ++j) {
-        matches |= static_cast<std::uint32_t>(buckets_[at].features[j] == feature) << j;
-      }
-      matches &= buckets_[at].used;
     }
   }
-  template <class Visit>
-  void visit(std::int32_t feature, Visit visit_entry) const {
-    Task work = task(&feature, 1);
-    if (find(work) > 0) visit(feature, work.matches[0], visit_entry);
+  template <class Use>
+  void visit(std::int32_t feature, Use use) const {
+    if (!buckets_.empty()) visit(feature, matches_in(buckets_[home(feature)], feature), use);
   }
   // Allocates memory for `more` entries, so that inserting them moves no entry.
   void reserve_more(std::size_t more) {
-    if (size_ + more > kLoad * buckets_.size()) [[unlikely]] {
-      grow(size_ + more);
-    }
+    if (size_ + more > kLoad * buckets_.size()) grow(size_ + more);
   }
-  // Precondition: reserve_more was called.
-  void insert_slot(std::int32_t feature, std::uint32_t slot) {
-    insert(feature, Cells::kSlot + slot, Real(0));
-  }
+  // `owner`: an example, or kSlot + a slot. Precondition: reserve_more was called.
   void insert(std::int32_t feature, std::uint32_t owner, Real value) {
     std::size_t at = home(feature);
-    while (buckets_[at].used == Cells::kFull) {
-      ++buckets_[at].passed;
-      at = next(at, feature);
-    }
+    for (; buckets_[at].used == Cells::kFull; at = next(at, feature)) ++buckets_[at].passed;
     Cells& bucket = buckets_[at];
     const int free = std::countr_one(bucket.used);
     bucket.features[free] = feature;
@@ -121,6 +100,7 @@ class PostingTable {
     bucket.values[free] = value;
     bucket.used |= 1u << free;
     ++size_;
+    postings_ += owner < Cells::kSlot;
   }
   void erase(const Entry& entry) {
     const std::int32_t feature = entry.bucket.features[entry.place];
@@ -129,43 +109,43 @@ class PostingTable {
     }
     entry.bucket.used &= ~(1u << entry.place);
     --size_;
+    postings_ -= !entry.is_slot();
   }
 
-  // ---- all of them
-  // -------------------------------------------------------------------------------
-  template <class Visit>
-  void for_each(Visit visit) const {  // visit(feature, entry)
+  // ---- all of them ------------------------------------------------------------------------------
+  template <class Use>
+  void for_each(Use use) const {  // use(feature, entry)
     for (const Cells& bucket : buckets_) {
       for (std::uint32_t left = bucket.used; left != 0; left &= left - 1) {
         const auto j = static_cast<std::uint32_t>(std::countr_zero(left));
-        visit(bucket.features[j], Entry{const_cast<Cells&>(bucket), j});
+        use(bucket.features[j], Entry{const_cast<Cells&>(bucket), j});
       }
     }
   }
-  // Whether all counts that are kept incrementally are right.
+  // Whether all counts that are kept incrementally are right: without entries they are 0.
   [[nodiscard]] bool consistent() const {
-    PostingTable again;
-    again.buckets_.resize(buckets_.size(), Cells{});
-    bool right = true;
-    for_each([&](std::int32_t feature, const Entry& entry) {
-      std::size_t found = 0;
-      visit(feature, [&](const Entry& other) {
-        found += &other.bucket == &entry.bucket && other.place == entry.place;
-      });
-      right = right && found == 1;
-      for (std::size_t at = home(feature); &buckets_[at] != &entry.bucket; at = next(at, feature)) {
-        ++again.buckets_[at].passed;
-      }
-      ++again.size_;
-    });
-    for (std::size_t at = 0; at < buckets_.size(); ++at) {
-      right = right && buckets_[at].passed == again.buckets_[at].passed;
-    }
-    return right && again.size_ == size_;
+    PostingTable copy = *this;
+    copy.for_each([&](std::int32_t, const Entry& entry) { copy.erase(entry); });
+    const auto passed = [](const Cells& bucket) { return bucket.passed != 0; };
+    return copy.size_ == 0 && copy.postings_ == 0 &&
+           std::none_of(copy.buckets_.begin(), copy.buckets_.end(), passed);
   }
   void scratch(StateVisitor& visitor) const { visitor.scratch(buckets_); }
 
  private:
+  Task& in_buckets(Task& task) const {
+    static Cells none[2] = {};  // never written: reserve_more comes before insert
+    task.buckets = buckets_.empty() ? none : const_cast<Cells*>(buckets_.data());
+    task.buckets_count = static_cast<std::uint32_t>(std::max<std::size_t>(2, buckets_.size()));
+    return task;
+  }
+  [[nodiscard]] static std::uint32_t matches_in(const Cells& bucket, std::int32_t feature) {
+    std::uint32_t found = 0;
+    for (std::uint32_t j = 0; j < Cells::kPlaces; ++j) {
+      found |= static_cast<std::uint32_t>(bucket.features[j] == feature) << j;
+    }
+    return found & bucket.used;
+  }
   [[nodiscard]] std::size_t home(std::int32_t feature) const {
     return bucket_of(feature, static_cast<std::uint32_t>(buckets_.size()));
   }
@@ -184,7 +164,8 @@ class PostingTable {
   }
 
   AlignedVector<Cells> buckets_;  // a power of two of them, or none
-  std::size_t size_ = 0;
+  std::size_t size_ = 0;          // number of entries
+  std::size_t postings_ = 0;      // number of those that name no slot
 };
 
 }  // namespace budgetron

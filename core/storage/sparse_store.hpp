@@ -6,10 +6,8 @@
 //                                       65,536; the hash table has those of the others.
 //   feature that few examples have ---> postings (example, value) in the hash table (PostingTable)
 //
-//                  1 in kSlotShare columns
-//        postings ------------------------> slot
-//                 <------------------------
-//                       half as many
+//   postings --> slot: when more than 1 in kSlotShare columns have the feature
+//   slot --> free:     when no example has it any more
 //
 // Sums take terms in the same order whatever the form is, so it changes no bit.
 //
@@ -17,16 +15,16 @@
 // a slot (most_postings_ is 0). With a byte limit slots are limited, and the features of an example
 // are not listed but read from its column: the slots where it is not 0.
 //
-// Invariant: references[s] counts the examples that have slot s.
-//
-// sparse_gather.cpp looks rows up.
+// Zeros are not stored. Features are looked up some at a time, so that no lookup waits for the
+// memory of another.
 //
 // Cost: O(features of the example); with a byte limit O(slots) to erase, move and extract.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
-#include <type_traits>
+#include <numeric>
 
 #include "storage/example_store.hpp"
 #include "storage/posting_table.hpp"
@@ -41,13 +39,64 @@ class SparseStore final : public ExampleStore<Real> {
 
   explicit SparseStore(bool l1) : ExampleStore<Real>(l1, !l1) {}
 
-  void gather(const Sample<Real>& x, RowTerms<Real>& row) const override;
+  void gather(const Sample<Real>& x, RowTerms<Real>& row) const override {
+    TermWriter<Real> terms(row, std::min(x.count, most_terms_));
+    if (this->unknown_ != kNoSlot) {
+      row.norm = this->norm_of(x);
+      terms.add(x, [this](std::int32_t feature) {
+        const std::uint32_t slot = stored(feature).slot;
+        return slot != kNoSlot ? slot : this->unknown_;
+      });
+      return terms.finish();
+    }
+    Some some;
+    BucketTask<Real>& others = some.others;
+    bool ones = true;  // all values that are not 0
+    others.norm = Real(0);
+    for (std::size_t k = 0; k < x.count;) {
+      k = some.read(x, k, x.dense());
+      const std::size_t known = look_up(some);
+      for (std::size_t n = 0; ones && n < some.features.size(); ++n) {
+        ones = some.values[n] == Real(1);
+      }
+      const bool counted = ones && others.count == 0;
+      const std::size_t found = counted ? 0 : table_.find(others);
+      if (counted) others.norm += static_cast<Real>(some.features.size());
+      std::size_t n = 0;
+      for (std::size_t f = 0; f < found; ++f) {
+        const std::size_t number = others.numbers[others.which[f]];
+        for (; n < std::min(number, known); ++n) terms.add(some.values[n], some.slots[n]);
+        table_.visit(some.features[number], others.matches[f], [&](const Entry& entry) {
+          terms.add_entry(some.values[number], entry, most_postings_ > 0);
+        });
+      }
+      for (; n < known; ++n) terms.add(some.values[n], some.slots[n]);
+    }
+    terms.finish();
+    row.norm = others.norm;
+    row.binary = ones && row.norm < Real(256) && columns_.bytes();
+  }
+  // Merges, for each example, its sorted features with those of x.
   void add_differences(const Sample<Real>& x, bool squared, std::size_t first, std::size_t last,
-                       Real* sums, std::vector<std::int32_t>& listed) const override;
+                       Real* sums, std::vector<std::int32_t>& listed) const override {
+    std::fill(sums, sums + (last - first), Real(0));
+    const auto term = [squared](Real d) { return squared ? d * d : std::abs(d); };
+    for (std::size_t i = first; i < std::min(last, size_); ++i) {
+      Real& sum = sums[i - first];
+      std::size_t k = 0;
+      for (const std::int32_t feature : features_of(i, listed)) {
+        for (; k < x.count && x.feature(k) < feature; ++k) sum += term(x.values[k]);
+        const bool there = k < x.count && x.feature(k) == feature;
+        const Real value = there ? x.values[k++] : Real(0);
+        sum += term(value - this->value(stored(feature), i));
+      }
+      for (; k < x.count; ++k) sum += term(x.values[k]);
+    }
+  }
   [[nodiscard]] Stored stored(std::int32_t feature) const override {
-    Stored found{feature, array_slot(feature)};
-    found.anywhere = found.slot != kNoSlot;
-    if (found.anywhere) return found;
+    const auto at = static_cast<std::size_t>(feature);
+    if (at < array_.size() && array_[at] != kNoSlot) return {feature, array_[at], true};
+    Stored found{feature};
     table_.visit(feature, [&](const Entry& entry) {
       found.anywhere = true;
       if (entry.is_slot()) found.slot = entry.slot();
@@ -56,136 +105,99 @@ class SparseStore final : public ExampleStore<Real> {
   }
   [[nodiscard]] bool dense() const override { return false; }
   void extract(std::size_t i, OwnedSample<Real>& out) const override {
-    out.dense = false;
-    out.values.clear();
     const std::span<const std::int32_t> features = features_of(i, out.indices);
     if (features.data() != out.indices.data()) {
       out.indices.assign(features.begin(), features.end());
     }
+    out.dense = false;
+    out.values.clear();
     for (const std::int32_t feature : out.indices) {
       out.values.push_back(this->value(stored(feature), i));
     }
   }
   void reserve_all(std::size_t examples, const ByteLimit& limit) override {
     limit_ = limit;
+    most_slots_ = limit.slots + first_slot_;
     most_terms_ = this->most_terms();
     columns_.widen();
-    const std::size_t slots = limit.slots + first_slot_;
-    references_.reserve(slots);
-    free_.reserve(slots);
-    slot_features_.reserve(slots);
-    read_.reserve(this->most_values());
-    moving_.reserve(this->most_values());
+    uses_.reserve(most_slots_);
+    free_.reserve(most_slots_);
+    leaving_.reserve(this->most_values());
     // Use the array or the hash table, whichever is smaller.
-    first_hashed_ = limit.width / 8 <= limit.slots ? kNoLimit : 0;
-    if (first_hashed_ > 0) {
-      array_.resize(limit.width, kNoSlot);
-    } else {
-      table_.reserve_more(limit.slots + 1);
-    }
+    first_hashed_ = limit.width / 8 <= limit.slots ? limit.width : 0;
+    array_.resize(first_hashed_, kNoSlot);
+    table_.reserve_more(first_hashed_ > 0 ? 0 : limit.slots + 1);
     this->set_stride(padded(examples));
   }
   [[nodiscard]] bool fits(const Sample<Real>& x) const override {
-    if (!limit_.given()) return true;
+    const std::size_t left = most_slots_ - (uses_.size() - free_.size());
+    if (x.count <= left) return true;
     std::size_t missing = 0;
     for (std::size_t k = 0; k < x.count; ++k) {
       missing += x.values[k] != Real(0) && !stored(x.feature(k)).anywhere;
     }
-    return slots_in_use() + missing <= limit_.slots;
+    return missing <= left;
   }
   [[nodiscard]] bool fits_alone(const Sample<Real>& x) const override {
-    if (!limit_.given() || x.count <= limit_.slots) return true;
-    const auto zeros = std::count(x.values, x.values + x.count, Real(0));
-    return x.count - static_cast<std::size_t>(zeros) <= limit_.slots;
+    const std::size_t most = most_slots_ - first_slot_;
+    return x.count <= most || nonzeros(x) <= most;
   }
   void count_bytes(StateVisitor& visitor) const override {
     visitor.object(sizeof(*this));
     ExampleStore<Real>::count_bytes(visitor);
     table_.scratch(visitor);
     visitor.scratch(array_);
-    visitor.scratch(references_);
+    visitor.scratch(uses_);
     visitor.scratch(free_);
     visitor.scratch(features_);
     for (const auto& features : features_) visitor.scratch(features);
-    visitor.scratch(slot_features_);
-    visitor.scratch(read_);
-    visitor.scratch(moving_.values);
-    visitor.scratch(moving_.indices);
+    visitor.scratch(leaving_.values);
+    visitor.scratch(leaving_.indices);
   }
-  [[nodiscard]] std::size_t postings() const { return postings_; }
+  [[nodiscard]] std::size_t postings() const { return table_.postings(); }
 
  protected:
-  // Features with a slot in the array are stored at once, the others together afterwards. Zeros are
-  // not stored.
-  Real write(std::size_t i, const Sample<Real>& x) override {
-    if (columns_.bytes() && !ValueColumns<Real>::bytes_hold(x.values, x.count)) columns_.widen();
-    if (!limit_.given()) list_features(i, x);
-    if (most_postings_ == 0) {
-      for (std::size_t k = 0; k < x.count; ++k) {
-        if (x.values[k] == Real(0)) continue;
-        const std::uint32_t slot = stored(x.feature(k)).slot;
-        put_in(slot != kNoSlot ? slot : new_slot(x.feature(k)), i, x.values[k]);
-      }
-      return this->norm_of(x);
+  void write(std::size_t i, const Sample<Real>& x) override {
+    columns_.hold(x.values, x.count);
+    const std::size_t count = nonzeros(x);
+    const bool lists = !limit_.given();
+    if (lists) features_[i].reserve(count);
+    Some some;
+    for (std::size_t k = 0; k < x.count;) {
+      k = some.read(x, k, x.dense() || count < x.count);
+      put(i, some);
+      if (!lists) continue;
+      features_[i].insert(features_[i].end(), some.features.begin(), some.features.end());
     }
-    std::int32_t features[kBatch];
-    Real values[kBatch];
-    Real norm(0);
-    for (std::size_t k = 0; k < x.count; k += kBatch) {
-      const std::size_t end = std::min(x.count, k + kBatch);
-      const std::size_t missing = put_slots(i, x, k, end, features, values);
-      if (missing == 0 && x.count <= kBatch) return this->norm_of(x);
-      table_.reserve_more(missing);
-      BucketTask<Real> work = table_.task(features, missing);
-      work.values = values;
-      work.squares = x.values + k;
-      work.squares_count = end - k;
-      work.norm = norm;
-      const std::size_t others = table_.insert(work, i, most_postings_);
-      norm = work.norm;
-      postings_ += missing - others;
-      for (std::size_t c = 0; c < others; ++c) {
-        put(features[work.which[c]], work.matches[c], i, values[work.which[c]]);
-      }
-    }
-    return norm;
-  }
-  Real overwrite(std::size_t i, const Sample<Real>& x) override {
-    erase(i);
-    return write(i, x);
   }
   void erase(std::size_t i) override {
-    std::int32_t missing[kBatch];
-    std::span<const std::int32_t> features = features_of(i, read_);
-    while (!features.empty()) {
-      const auto some = features.first(std::min(kBatch, features.size()));
-      features = features.subspan(some.size());
-      const std::size_t count = drop_slots(i, some, missing);
-      if (count == 0) continue;
-      BucketTask<Real> work = table_.task(missing, count);
-      const std::size_t others = table_.erase(work, i);
-      postings_ -= count - others;
-      std::size_t thin = 0;  // slots become postings afterwards, because entries may move then
-      for (std::size_t c = 0; c < others; ++c) {
-        const std::int32_t feature = missing[work.which[c]];
-        missing[thin] = feature;
-        thin += drop(feature, work.matches[c], i);
+    Some some;
+    for (std::span<const std::int32_t> left = features_of(i, leaving_.indices); !left.empty();) {
+      some.features = left.first(std::min(kMost, left.size()));
+      left = left.subspan(some.features.size());
+      const std::size_t known = look_up(some);
+      columns_.set({some.slots, known}, i, [this](std::uint32_t slot, std::size_t) {
+        leave(slot);
+        return Real(0);
+      });
+      const BucketTask<Real>& others = some.others;
+      const std::size_t rest = table_.erase(some.others, i);
+      for (std::size_t r = 0; r < rest; ++r) {
+        drop(i, others.features[others.which[r]], others.matches[r]);
       }
-      for (std::size_t t = 0; t < thin; ++t) slot_to_postings(stored(missing[t]).slot, missing[t]);
     }
     features_[i].clear();
   }
   void move(std::size_t from, std::size_t to) override {
-    extract(from, moving_);
-    write(to, moving_.view());  // first: no slot loses its last example
+    extract(from, leaving_);
+    write(to, leaving_.view());  // first: no slot loses its last example
     erase(from);
   }
   void set_columns() override {
     const bool all_slots = this->l1_ || limit_.given();
     most_postings_ = all_slots ? 0 : (stride_ + kSlotShare - 1) / kSlotShare;
-    least_references_ = std::max<std::size_t>(1, (most_postings_ + 1) / 2);
     features_.resize(stride_);
-    references_.resize(columns_.slots(), 1);  // the reference of kZeroSlot is never released
+    uses_.resize(columns_.slots());  // kZeroSlot
   }
   [[nodiscard]] Real posted(std::int32_t feature, std::size_t i) const override {
     Real value(0);
@@ -195,117 +207,175 @@ class SparseStore final : public ExampleStore<Real> {
     return value;
   }
   void add_posted(std::span<const double> weights, std::span<double> sums) const override {
-    if (postings_ == 0) return;
-    for (std::size_t i = 0; i < size_; ++i) {
+    for (std::size_t i = 0; i < size_ && table_.postings() > 0; ++i) {
       for (const std::int32_t feature : features_[i]) {
-        if (static_cast<std::size_t>(feature) >= sums.size()) break;
-        if (array_slot(feature) != kNoSlot) continue;
+        const auto j = static_cast<std::size_t>(feature);
+        if (j >= sums.size()) break;
         const Stored there = stored(feature);
         if (there.slot != kNoSlot) continue;
-        sums[static_cast<std::size_t>(feature)] +=
-            weights[i] * static_cast<double>(this->value(there, i));
+        sums[j] += weights[i] * static_cast<double>(this->value(there, i));
       }
     }
   }
   [[nodiscard]] std::string broken_invariant() const override {
     std::vector<std::int32_t> read;
-    std::vector<std::uint32_t> references(references_.size(), 0);
-    std::fill_n(references.begin(), std::min<std::size_t>(references.size(), first_slot_), 1u);
+    std::vector<Use> uses(uses_);
     std::size_t postings = 0;
     for (std::size_t i = 0; i < size_; ++i) {
       for (const std::int32_t feature : features_of(i, read)) {
         const Stored there = stored(feature);
         if (this->value(there, i) == Real(0)) return "a stored feature has no value";
-        if (there.slot == kNoSlot) {
-          ++postings;
-        } else {
-          ++references[there.slot];
-        }
+        postings += there.slot == kNoSlot;
+        if (there.slot != kNoSlot) --uses[there.slot].examples;
       }
     }
-    if (references != references_) return "references";
-    if (postings != postings_) return "a posting of no example";
-    if (!table_.consistent()) return "the hash table";
-    auto slots = static_cast<std::size_t>(
-        std::count_if(array_.begin(), array_.end(), [](auto slot) { return slot != kNoSlot; }));
-    slots += table_.size() - postings_;
-    return slots == slots_in_use() ? "" : "a slot was lost";
+    const auto unused = [](const std::vector<Use>& of) {
+      return static_cast<std::size_t>(std::ranges::count(of, 0u, &Use::examples));
+    };
+    if (unused(uses) != uses.size()) return "a slot's number of examples";
+    if (unused(uses_) != free_.size() + std::min<std::size_t>(uses_.size(), first_slot_)) {
+      return "a lost slot";
+    }
+    if (postings != table_.postings()) return "a posting of no example";
+    return table_.consistent() ? "" : "the hash table";
   }
 
  private:
   using ExampleStore<Real>::size_, ExampleStore<Real>::stride_, ExampleStore<Real>::columns_,
       ExampleStore<Real>::limit_, ExampleStore<Real>::first_slot_;
 
-  static constexpr std::size_t kSmall = 1u << 16;
   static constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
   static constexpr std::size_t kSlotShare = 64;
-  // How many features are looked up in the hash table at once, so that no lookup waits for the
-  // memory of another.
-  static constexpr std::size_t kBatch = BucketTask<Real>::kMost;
+  static constexpr std::size_t kMost = BucketTask<Real>::kMost;
 
-  [[nodiscard]] bool hashed(std::int32_t feature) const {
-    return static_cast<std::size_t>(feature) >= first_hashed_;
+  struct Use {  // of a slot
+    std::int32_t feature = 0;
+    std::uint32_t examples = 0;  // how many have the feature
+  };
+  // Some features of a row or example, and where they are.
+  struct Some {
+    std::span<const std::int32_t> features;
+    const Real* values = nullptr;
+    std::uint32_t slots[kMost];  // in the array
+    BucketTask<Real> others;     // those without one
+
+    // Reads the next features of x, from value k on; returns where it ended. `copies`: x is dense,
+    // or has zeros, which are left out.
+    std::size_t read(const Sample<Real>& x, std::size_t k, bool copies) {
+      if (!copies) {
+        features = {x.indices + k, std::min(kMost, x.count - k)};
+        values = x.values + k;
+        return k + features.size();
+      }
+      std::size_t count = 0;
+      for (; k < x.count && count < kMost; ++k) {
+        copied_features[count] = x.feature(k);
+        copied_values[count] = x.values[k];
+        count += x.values[k] != Real(0);
+      }
+      features = {copied_features, count};
+      values = copied_values;
+      return k;
+    }
+    std::int32_t copied_features[kMost];
+    Real copied_values[kMost];
+  };
+
+  [[nodiscard]] static std::size_t nonzeros(const Sample<Real>& x) {
+    return x.count - static_cast<std::size_t>(std::count(x.values, x.values + x.count, Real(0)));
   }
-  [[nodiscard]] std::uint32_t array_slot(std::int32_t feature) const {
-    const auto at = static_cast<std::size_t>(feature);
-    return at < array_.size() ? array_[at] : kNoSlot;
+  // The features of example i in their order; `read` is the buffer for reading a column.
+  [[nodiscard]] std::span<const std::int32_t> features_of(std::size_t i,
+                                                          std::vector<std::int32_t>& read) const {
+    if (!limit_.given()) return features_[i];
+    read.clear();
+    for (std::uint32_t slot = first_slot_; slot < uses_.size(); ++slot) {
+      if (columns_.at(slot, i) != Real(0)) read.push_back(uses_[slot].feature);
+    }
+    std::sort(read.begin(), read.end());
+    return read;
   }
-  [[nodiscard]] std::size_t slots_in_use() const {
-    return references_.size() - std::min<std::size_t>(references_.size(), first_slot_) -
-           free_.size();
+  // Looks features up in the array. Returns how many are below its size, and thus have their slots,
+  // or kNoSlot, in some.slots; features that have none are the `others`.
+  std::size_t look_up(Some& some) const {
+    const std::span<const std::int32_t> features = some.features;
+    const std::span<const std::uint32_t> array(array_);
+    BucketTask<Real>& others = some.others;
+    std::uint32_t known = 0;
+    std::size_t count = 0;
+    for (; known < features.size(); ++known) {
+      const auto at = static_cast<std::size_t>(features[known]);
+      if (at >= array.size()) break;
+      some.slots[known] = array[at];
+      others.features[count] = features[known];
+      others.numbers[count] = known;
+      count += array[at] == kNoSlot;
+    }
+    const std::size_t left = features.size() - known;
+    std::copy_n(features.data() + known, left, others.features + count);
+    std::iota(others.numbers + count, others.numbers + count + left, known);
+    others.count = count + left;
+    others.values = some.values;
+    others.values_count = features.size();
+    return known;
   }
 
   // ---- slots ------------------------------------------------------------------------------------
   std::uint32_t new_slot(std::int32_t feature) {
-    std::uint32_t slot = 0;
     if (free_.empty()) {
-      slot = static_cast<std::uint32_t>(references_.size());
-      references_.push_back(0);
-      slot_features_.resize(references_.size());
+      free_.push_back(static_cast<std::uint32_t>(uses_.size()));
+      uses_.push_back({});
       columns_.add_slot();
-    } else {
-      slot = free_.back();
-      free_.pop_back();
     }
-    slot_features_[slot] = feature;
-    if (hashed(feature)) {
+    const std::uint32_t slot = free_.back();
+    free_.pop_back();
+    uses_[slot].feature = feature;
+    const auto at = static_cast<std::size_t>(feature);
+    if (at >= first_hashed_) {
       table_.reserve_more(1);
-      table_.insert_slot(feature, slot);
+      table_.insert(feature, Bucket<Real>::kSlot + slot, Real(0));
     } else {
-      const auto at = static_cast<std::size_t>(feature);
       if (at >= array_.size()) array_.resize(at + 1, kNoSlot);
       array_[at] = slot;
     }
     return slot;
   }
-  void put_in(std::uint32_t slot, std::size_t i, Real value) {
-    ++references_[slot];
-    columns_.set(slot, i, value);
+  void leave(std::uint32_t slot) {
+    if (--uses_[slot].examples == 0) release(slot, uses_[slot].feature);
   }
-  // For a slot that few examples still have. Otherwise rows of a stream of words would read slots
-  // of features that were frequent long ago.
-  [[gnu::noinline]] void slot_to_postings(std::uint32_t slot, std::int32_t feature) {
-    if (hashed(feature)) {
-      table_.visit(feature, [&](const Entry& entry) { table_.erase(entry); });
-    } else {
-      array_[static_cast<std::size_t>(feature)] = kNoSlot;
-    }
-    if (references_[slot] > 0) table_.reserve_more(references_[slot]);
-    for (std::size_t i = 0; references_[slot] > 0; ++i) {
-      const Real value = columns_.at(slot, i);
-      if (value == Real(0)) continue;
-      columns_.set(slot, i, Real(0));
-      table_.insert(feature, static_cast<std::uint32_t>(i), value);
-      --references_[slot];
-      ++postings_;
-    }
+  [[gnu::noinline]] void release(std::uint32_t slot, std::int32_t feature) {
+    const auto at = static_cast<std::size_t>(feature);
+    if (at < array_.size()) array_[at] = kNoSlot;
+    table_.visit(feature, [&](const Entry& entry) { table_.erase(entry); });
     free_.push_back(slot);
   }
 
-  // ---- one feature ------------------------------------------------------------------------------
-  // put: example i gets this value of a feature. drop: example i loses it. `matches` are the places
-  // of the feature in its home bucket.
-  void put(std::int32_t feature, std::uint32_t matches, std::size_t i, Real value) {
+  // ---- values -----------------------------------------------------------------------------------
+  // Example i gets some features.
+  void put(std::size_t i, Some& some) {
+    const std::size_t known = look_up(some);
+    columns_.set({some.slots, known}, i, [this, &some](std::uint32_t slot, std::size_t n) {
+      ++uses_[slot].examples;
+      return some.values[n];
+    });
+    BucketTask<Real>& others = some.others;
+    if (most_postings_ == 0) {
+      for (std::size_t n = 0; n < others.count; ++n) {
+        const std::uint32_t slot = stored(others.features[n]).slot;
+        put(i, slot != kNoSlot ? slot : new_slot(others.features[n]),
+            some.values[others.numbers[n]]);
+      }
+    } else if (others.count > 0) {
+      table_.reserve_more(others.count);
+      const std::size_t rest = table_.insert(others, i, most_postings_);
+      for (std::size_t r = 0; r < rest; ++r) {
+        const std::uint32_t which = others.which[r];
+        put(i, others.features[which], others.matches[r], some.values[others.numbers[which]]);
+      }
+    }
+  }
+  // Example i gets one feature; `matches` are the places of the feature in its home bucket.
+  void put(std::size_t i, std::int32_t feature, std::uint32_t matches, Real value) {
     std::uint32_t slot = kNoSlot;
     std::size_t count = 0;
     table_.visit(feature, matches, [&](const Entry& entry) {
@@ -313,130 +383,46 @@ class SparseStore final : public ExampleStore<Real> {
       if (entry.is_slot()) slot = entry.slot();
     });
     if (slot == kNoSlot && count < most_postings_) {
-      table_.insert(feature, static_cast<std::uint32_t>(i), value);
-      ++postings_;
-      return;
+      return table_.insert(feature, static_cast<std::uint32_t>(i), value);
     }
-    put_in(slot != kNoSlot ? slot : postings_to_slot(feature), i, value);
+    if (slot == kNoSlot) slot = postings_to_slot(feature);
+    put(i, slot, value);
   }
   [[gnu::noinline]] std::uint32_t postings_to_slot(std::int32_t feature) {
     const std::uint32_t slot = new_slot(feature);
     table_.visit(feature, [&](const Entry& entry) {
       if (entry.is_slot()) return;
-      put_in(slot, entry.example(), entry.value());
+      put(entry.example(), slot, entry.value());
       table_.erase(entry);
-      --postings_;
     });
     return slot;
   }
-  // Returns whether the feature should lose its slot.
-  bool drop(std::int32_t feature, std::uint32_t matches, std::size_t i) {
-    bool thin = false;
+  void put(std::size_t i, std::uint32_t slot, Real value) {
+    ++uses_[slot].examples;
+    columns_.set(slot, i, value);
+  }
+  // Example i loses one feature.
+  void drop(std::size_t i, std::int32_t feature, std::uint32_t matches) {
     table_.visit(feature, matches, [&](const Entry& entry) {
       if (entry.is_slot()) {
         columns_.set(entry.slot(), i, Real(0));
-        thin = --references_[entry.slot()] < least_references_;
+        leave(entry.slot());
       } else if (entry.example() == i) {
         table_.erase(entry);
-        --postings_;
       }
     });
-    return thin;
   }
 
-  // ---- many features ----------------------------------------------------------------------------
-  void list_features(std::size_t i, const Sample<Real>& x) {
-    const auto zeros = std::count(x.values, x.values + x.count, Real(0));
-    if (zeros == 0 && !x.dense()) return features_[i].assign(x.indices, x.indices + x.count);
-    features_[i].reserve(x.count - static_cast<std::size_t>(zeros));
-    for (std::size_t k = 0; k < x.count; ++k) {
-      if (x.values[k] != Real(0)) features_[i].push_back(x.feature(k));
-    }
-  }
-  // put and drop for those of some features that have a slot in the array; they return how many
-  // have none, and which. The loops read local copies of pointers and sizes: as far as the compiler
-  // knows, a byte that is written may alias the originals.
-  std::size_t put_slots(std::size_t i, const Sample<Real>& x, std::size_t k, std::size_t end,
-                        std::int32_t* features, Real* others) {
-    const std::span<const std::uint32_t> array(array_);
-    std::uint32_t* const references = references_.data();
-    const std::size_t stride = columns_.stride();
-    return columns_.with_values([=, &x](auto& values) {
-      auto* const column = values.data() + i;
-      std::size_t missing = 0;
-      const auto miss = [&](std::size_t at) {
-        features[missing] = x.feature(at);
-        others[missing] = x.values[at];
-        missing += x.values[at] != Real(0);
-      };
-      std::size_t at = k;
-      for (; at < end && static_cast<std::size_t>(x.feature(at)) < array.size(); ++at) {
-        const std::uint32_t slot = array[static_cast<std::size_t>(x.feature(at))];
-        if (slot == kNoSlot) {
-          miss(at);
-        } else if (x.values[at] != Real(0)) {
-          ++references[slot];
-          column[slot * stride] =
-              static_cast<std::remove_pointer_t<decltype(column)>>(x.values[at]);
-        }
-      }
-      for (; at < end; ++at) miss(at);
-      return missing;
-    });
-  }
-  std::size_t drop_slots(std::size_t i, std::span<const std::int32_t> features,
-                         std::int32_t* others) {
-    const std::span<const std::uint32_t> array(array_);
-    std::uint32_t* const references = references_.data();
-    const std::size_t stride = columns_.stride();
-    return columns_.with_values([=, this](auto& values) {
-      auto* const column = values.data() + i;
-      std::size_t missing = 0;
-      std::size_t k = 0;
-      for (; k < features.size() && static_cast<std::size_t>(features[k]) < array.size(); ++k) {
-        const std::uint32_t slot = array[static_cast<std::size_t>(features[k])];
-        if (slot == kNoSlot) {
-          others[missing++] = features[k];
-        } else {
-          column[slot * stride] = 0;
-          if (--references[slot] < least_references_) slot_to_postings(slot, features[k]);
-        }
-      }
-      std::copy(features.begin() + static_cast<std::ptrdiff_t>(k), features.end(),
-                others + missing);
-      return missing + features.size() - k;
-    });
-  }
-
-  // ---- rows (sparse_gather.cpp) -----------------------------------------------------------------
-  void gather_all(const Sample<Real>& x, TermWriter<Real>& terms, Real& norm) const;
-  void mark_binary(RowTerms<Real>& row, bool known) const;
-
-  // The features of example i in their order; `read` is the buffer for reading a column.
-  [[nodiscard]] std::span<const std::int32_t> features_of(std::size_t i,
-                                                          std::vector<std::int32_t>& read) const {
-    if (!limit_.given()) return features_[i];
-    read.clear();
-    for (std::uint32_t slot = first_slot_; slot < references_.size(); ++slot) {
-      if (columns_.at(slot, i) != Real(0)) read.push_back(slot_features_[slot]);
-    }
-    std::sort(read.begin(), read.end());
-    return read;
-  }
-
-  std::size_t most_postings_ = 0;     // of a feature
-  std::size_t least_references_ = 1;  // of a slot
-  std::size_t first_hashed_ = kSmall;
+  std::size_t most_postings_ = 0;  // of a feature
+  std::size_t first_hashed_ = 1u << 16;
   std::size_t most_terms_ = kNoLimit;
-  std::vector<std::uint32_t> array_;  // the slots of small features
+  std::size_t most_slots_ = kNoLimit;  // with kZeroSlot
+  std::vector<std::uint32_t> array_;   // the slots of small features
   PostingTable<Real> table_;
-  std::size_t postings_ = 0;                         // entries of the table that are no slots
-  std::vector<std::uint32_t> references_;            // per slot
-  std::vector<std::uint32_t> free_;                  // slots without references
-  std::vector<std::int32_t> slot_features_;          // per slot
+  std::vector<Use> uses_;                            // per slot
+  std::vector<std::uint32_t> free_;                  // slots that no example has
   std::vector<std::vector<std::int32_t>> features_;  // per example; none with a byte limit
-  std::vector<std::int32_t> read_;                   // scratch: features of the example that leaves
-  OwnedSample<Real> moving_;                         // scratch
+  OwnedSample<Real> leaving_;                        // scratch: the example that leaves its column
 };
 
 }  // namespace budgetron

@@ -12,9 +12,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 #include "base/aligned_vector.hpp"
+#include "base/slot.hpp"
 #include "base/state.hpp"
 
 namespace budgetron {
@@ -44,44 +46,44 @@ class ValueColumns {
     return with_values(
         [&](const auto& values) { return static_cast<Real>(values[slot * stride_ + i]); });
   }
-  // Precondition: if values are bytes, a byte can hold this one.
-  void set(std::size_t slot, std::size_t i, Real value) {
-    with_values([&](auto& values) {
-      values[slot * stride_ + i] =
-          static_cast<typename std::remove_reference_t<decltype(values)>::value_type>(value);
+  // Example i gets value_of(slots[n], n) in slots[n]; kNoSlot is passed over. Precondition: `hold`
+  // was called with these values.
+  template <class ValueOf>
+  void set(std::span<const std::uint32_t> slots, std::size_t i, ValueOf value_of) {
+    with_values([&, stride = stride_](auto& values) {
+      auto* const column = values.data() + i;
+      for (std::size_t n = 0; n < slots.size(); ++n) {
+        if (slots[n] == kNoSlot) continue;
+        column[slots[n] * stride] =
+            static_cast<std::remove_cvref_t<decltype(*column)>>(value_of(slots[n], n));
+      }
     });
   }
-  [[nodiscard]] static bool bytes_hold(const Real* values, std::size_t count) {
-    bool hold = true;
+  void set(std::uint32_t slot, std::size_t i, Real value) {
+    set({&slot, 1}, i, [=](std::uint32_t, std::size_t) { return value; });
+  }
+  [[nodiscard]] static bool binary(const Real* values, std::size_t count) {
+    bool binary = true;
     for (std::size_t k = 0; k < count; ++k) {
-      hold &= (values[k] == Real(0)) | (values[k] == Real(1));
+      binary &= (values[k] == Real(0)) | (values[k] == Real(1));
     }
-    return hold;
+    return binary;
   }
 
-  // Converts to Real, so that any value can be stored.
+  // Converts to Real if bytes cannot hold these values.
+  void hold(const Real* values, std::size_t count) {
+    if (bytes_ && !binary(values, count)) widen();
+  }
   void widen() {
-    AlignedVector<Real> reals(slots_ * columns_, Real(0));
-    for (std::size_t s = 0; s < slots_; ++s) {
-      std::copy_n(ones_.data() + s * stride_, columns_, reals.data() + s * columns_);
-    }
-    reals_.swap(reals);
+    copy(ones_, reals_, columns_, columns_);
     ones_ = {};
     bytes_ = false;
-    stride_ = columns_;
   }
   // Sets the number of columns of every slot; the first `kept` keep their values.
   void set_columns(std::size_t columns, std::size_t kept) {
-    const std::size_t stride = bytes_ ? (columns + 63) / 64 * 64 : columns;
-    with_values([&](auto& values) {
-      std::remove_reference_t<decltype(values)> moved(slots_ * stride, 0);
-      for (std::size_t s = 0; s < slots_; ++s) {
-        std::copy_n(values.data() + s * stride_, kept, moved.data() + s * stride);
-      }
-      values.swap(moved);
-    });
     columns_ = columns;
-    stride_ = stride;
+    const std::size_t stride = bytes_ ? (columns + 63) / 64 * 64 : columns;
+    with_values([&](auto& values) { copy(values, values, stride, kept); });
   }
   void reserve_slots(std::size_t slots) {
     with_values([&](auto& values) { values.reserve(slots * stride_); });
@@ -106,6 +108,17 @@ class ValueColumns {
   }
 
  private:
+  // `to` becomes `from` with slots that are `stride` apart and the first `kept` columns.
+  template <class From, class To>
+  void copy(const From& from, To& to, std::size_t stride, std::size_t kept) {
+    To copied(slots_ * stride, 0);
+    for (std::size_t s = 0; s < slots_; ++s) {
+      std::copy_n(from.data() + s * stride_, kept, copied.data() + s * stride);
+    }
+    to.swap(copied);
+    stride_ = stride;
+  }
+
   bool bytes_;
   std::size_t slots_ = 0;
   std::size_t columns_ = 0;

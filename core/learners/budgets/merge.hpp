@@ -21,6 +21,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "learners/budgets/budget.hpp"
@@ -332,11 +333,13 @@ class Merge final : public Budget<Real> {
     f.support().extract(i, buffer);
     return buffer.view();
   }
-  // Puts (z, a_z) in the place of example i. Its kernel row matters only for the norm.
+  // Puts (z, a_z) in the place of example i. Of its row the values matter only for the norm of f.
   void put(Expansion<Real>& f, const Turn<Real>& turn, std::size_t i) {
-    if (f.keeps_norm()) f.row(z_.view(), side_);
-    f.replace(i, z_.view(), f.keeps_norm() ? side_ : *turn.row, other_, turn.round,
-              EventKind::none);
+    Row<Real>& row = f.keeps_norm() ? side_ : *turn.row;
+    if (f.keeps_norm()) f.row(z_.view(), row);
+    const Real norm = std::exchange(row.norm, f.support().norm_of(z_.view()));
+    f.replace(i, z_.view(), row, other_, turn.round, EventKind::none);
+    row.norm = norm;
   }
 
   std::size_t size_;

@@ -160,7 +160,8 @@ void compare_ones(KernelKind kind, std::size_t examples, std::size_t terms, bool
     for (Expansion<Real>* f : {&bytes, &numbers}) {
       // At the end only one of them has seen values other than 1.
       const Sample<Real> first = i == 0 && f == &numbers ? Sample<Real>{&other, &far, 1} : x;
-      f->add(first, row, coef, static_cast<std::int64_t>(i));  // its norm is not needed
+      row.norm = f->support().norm_of(first);
+      f->add(first, row, coef, static_cast<std::int64_t>(i));  // the norm of f is not needed
     }
   }
   const Sample<Real> again = draw();

@@ -1,6 +1,8 @@
 #include "storage/posting_table.hpp"
 
+#include <algorithm>
 #include <map>
+#include <numeric>
 #include <vector>
 
 #include "base/random.hpp"
@@ -24,6 +26,19 @@ std::vector<std::int32_t> neighbours(std::size_t count) {
   return features;
 }
 
+template <class Real>
+BucketTask<Real> task_of(const std::vector<std::int32_t>& features,
+                         const std::vector<Real>& values = {}) {
+  BucketTask<Real> task;
+  task.count = features.size();
+  std::copy(features.begin(), features.end(), task.features);
+  std::iota(task.numbers, task.numbers + features.size(), 0u);
+  task.values = values.data();
+  task.values_count = values.size();
+  task.norm = Real(0);
+  return task;
+}
+
 // feature -> owner (example, or slot + kSlot) -> value
 using Expected = std::map<std::int32_t, std::map<std::uint32_t, float>>;
 
@@ -32,9 +47,11 @@ void compare(const PostingTable<Real>& table, const Expected& expected,
              const std::vector<std::int32_t>& features) {
   CHECK(table.consistent());
   std::size_t entries = 0;
+  std::size_t postings = 0;
   for (const std::int32_t feature : features) {
     std::map<std::uint32_t, float> found;
     table.visit(feature, [&](const auto& entry) {
+      postings += !entry.is_slot();
       CHECK(found.emplace(entry.example(), static_cast<float>(entry.value())).second);
       CHECK_EQ(entry.is_slot(), entry.example() >= kSlot);
       if (entry.is_slot()) CHECK_EQ(entry.slot(), 7u);
@@ -44,6 +61,7 @@ void compare(const PostingTable<Real>& table, const Expected& expected,
     CHECK(found == (there == expected.end() ? std::map<std::uint32_t, float>{} : there->second));
   }
   CHECK_EQ(table.size(), entries);
+  CHECK_EQ(table.postings(), postings);
 }
 
 // Examples enter and leave, all their features together; a feature with `most` postings gets a
@@ -66,10 +84,11 @@ void exercise(const std::vector<std::int32_t>& features) {
       values.push_back(static_cast<Real>(example + some.size()));
     }
     table.reserve_more(some.size());
-    BucketTask<Real> work = table.task(some.data(), some.size());
-    work.values = values.data();
-    work.squares = values.data();
-    work.squares_count = values.size();
+    BucketTask<Real> work = task_of(some, values);
+    Real norm(0);
+    for (const Real value : values) norm += value * value;
+    table.find(work);
+    CHECK_EQ(work.norm, norm);
     const std::size_t others = table.insert(work, example, most);
     std::vector<bool> other(some.size(), false);
     for (std::size_t c = 0; c < others; ++c) {
@@ -83,26 +102,23 @@ void exercise(const std::vector<std::int32_t>& features) {
         ++overflows;
       } else if (there.size() == most) {
         table.visit(feature, work.matches[c], [&](const auto& entry) { table.erase(entry); });
-        table.insert_slot(feature, 7);
+        table.insert(feature, kSlot + 7, Real(0));
         there = {{kSlot + 7, 0.0f}};
         ++slots;
       }
     }
-    Real norm(0);
     for (std::size_t k = 0; k < some.size(); ++k) {
-      norm += values[k] * values[k];
       if (other[k]) continue;
       auto& there = expected[some[k]];
       CHECK(there.size() < most && !there.contains(kSlot + 7));
       there[example] = static_cast<float>(values[k]);
       examples[example].push_back(some[k]);
     }
-    CHECK_EQ(work.norm, norm);
     compare(table, expected, features);
     if (example < 7) continue;
     // The oldest example leaves; its features with a slot are not in the table.
     const std::uint32_t oldest = examples.begin()->first;
-    work = table.task(examples[oldest].data(), examples[oldest].size());
+    work = task_of<Real>(examples[oldest]);
     const std::size_t left = table.erase(work, oldest);
     for (std::size_t c = 0; c < left; ++c) {
       table.visit(examples[oldest][work.which[c]], work.matches[c], [&](const auto& entry) {
@@ -150,9 +166,7 @@ TEST(buckets_find_only_what_is_there) {
   table.reserve_more(features.size());
   for (std::size_t k = 0; k < 30; ++k) table.insert(features[k], 7, 1.0f);
   const std::vector<float> values(50, 2.0f);
-  BucketTask<float> work = table.task(features.data(), features.size());
-  work.squares = values.data();
-  work.squares_count = values.size();  // more values than features
+  BucketTask<float> work = task_of(features, values);  // more values than features
   work.norm = 1.0f;
   const std::size_t found = table.find(work);
   CHECK_EQ(work.norm, 201.0f);
@@ -173,8 +187,9 @@ TEST(buckets_do_not_confuse_slots_and_examples) {
   PostingTable<float> table;
   table.reserve_more(1);
   const std::int32_t feature = 70000;
-  table.insert_slot(feature, 3);
-  BucketTask<float> work = table.task(&feature, 1);
+  table.insert(feature, kSlot + 3, 0.0f);
+  CHECK_EQ(table.postings(), 0u);
+  BucketTask<float> work = task_of<float>({feature});
   CHECK_EQ(table.erase(work, 3), 1u);
   std::size_t slots = 0;
   table.visit(feature, [&](const auto& entry) { slots += entry.is_slot() && entry.slot() == 3; });
