@@ -148,8 +148,8 @@ class Expansion {
   void stored_sizes(std::vector<double>& sizes) const;  // the same without scale and rate
 
   // ---- storing --------------------------------------------------------------------------------
-  // `row` is the kernel row of x; it is updated together with the stored examples. The log gets
-  // `why` an example leaves (events.hpp).
+  // `row` is the kernel row of x, whose norm is stored too; it is updated together with the stored
+  // examples. The log gets `why` an example leaves (events.hpp).
   void add(const Sample<Real>& x, Row<Real>& row, std::span<const double> coefs, std::int64_t id);
   void replace(std::size_t i, const Sample<Real>& x, Row<Real>& row, std::span<const double> coefs,
                std::int64_t id, EventKind why = EventKind::evict);

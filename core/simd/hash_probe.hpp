@@ -35,7 +35,7 @@ struct BucketTask {
   std::uint32_t buckets_count;
   std::size_t count;
   std::int32_t features[kMost];
-  std::uint32_t numbers[kMost];  // of the features in `values`
+  std::uint32_t numbers[kMost];  // the place of each feature's value in `values`
   const Real* values;            // of all features of the row or example; `erase` needs none
   std::size_t values_count;
   Real norm;  // `find` adds the squares of the values, as squared_norm does

@@ -70,14 +70,14 @@ class PostingTable {
   // the feature's home bucket that hold it, as bits.
   template <class Use>
   void visit(std::int32_t feature, std::uint32_t matches, Use use) const {
-    for (std::size_t at = home(feature);; matches = matches_in(buckets_[at], feature)) {
+    std::size_t at = home(feature);
+    for (std::size_t left = buckets_.size();; matches = matches_in(buckets_[at], feature)) {
       auto& bucket = const_cast<Cells&>(buckets_[at]);
       const bool passed = bucket.passed != 0;
       for (; matches != 0; matches &= matches - 1) {
         use(Entry{bucket, static_cast<std::uint32_t>(std::countr_zero(matches))});
       }
-      if (!passed) [[likely]]
-        return;
+      if (!passed || --left == 0) return;  // entries may once have passed every bucket
       at = next(at, feature);
     }
   }

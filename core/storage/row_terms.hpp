@@ -25,7 +25,7 @@ struct RowTerms {
   std::vector<Hit<Real>> hits;            // hits with postings
   std::size_t hit_count = 0;
   std::vector<std::int32_t> listed;  // scratch: features of one example (add_differences)
-  bool binary = false;               // the support is in bytes, and all values of x are 0 or 1
+  bool binary = false;  // the support is in bytes, and x has fewer than 256 values, all of them 1
 
   void reserve_terms(std::size_t count) {
     term_values.reserve(count);
@@ -46,8 +46,8 @@ class TermWriter {
  public:
   TermWriter(RowTerms<Real>& row, std::size_t most_terms) : row_(row) {
     if (row.term_values.size() >= most_terms) return;
-    row.term_values.resize(most_terms);
     row.term_slots.resize(most_terms);
+    row.term_values.resize(most_terms);
   }
   // Declares that the first `count` terms were written.
   void set_count(std::size_t count) { count_ = count; }

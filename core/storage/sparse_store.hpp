@@ -51,7 +51,7 @@ class SparseStore final : public ExampleStore<Real> {
     }
     Some some;
     BucketTask<Real>& others = some.others;
-    bool ones = true;  // all values that are not 0
+    bool ones = true;  // all values; of a dense row those that are not 0
     others.norm = Real(0);
     for (std::size_t k = 0; k < x.count;) {
       k = some.read(x, k, x.dense());
@@ -229,13 +229,11 @@ class SparseStore final : public ExampleStore<Real> {
         if (there.slot != kNoSlot) --uses[there.slot].examples;
       }
     }
-    const auto unused = [](const std::vector<Use>& of) {
-      return static_cast<std::size_t>(std::ranges::count(of, 0u, &Use::examples));
-    };
-    if (unused(uses) != uses.size()) return "a slot's number of examples";
-    if (unused(uses_) != free_.size() + std::min<std::size_t>(uses_.size(), first_slot_)) {
-      return "a lost slot";
-    }
+    const std::size_t mapped = array_.size() + table_.size() - table_.postings() -
+                               static_cast<std::size_t>(std::ranges::count(array_, kNoSlot));
+    const std::size_t others = free_.size() + std::min<std::size_t>(uses_.size(), first_slot_);
+    if (mapped + others != uses_.size()) return "a lost slot";
+    if (std::ranges::count(uses, 0u, &Use::examples) != std::ssize(uses)) return "uses of a slot";
     if (postings != table_.postings()) return "a posting of no example";
     return table_.consistent() ? "" : "the hash table";
   }
@@ -322,10 +320,10 @@ class SparseStore final : public ExampleStore<Real> {
 
   // ---- slots ------------------------------------------------------------------------------------
   std::uint32_t new_slot(std::int32_t feature) {
-    if (free_.empty()) {
-      free_.push_back(static_cast<std::uint32_t>(uses_.size()));
-      uses_.push_back({});
+    if (free_.empty()) {  // in this order: any of these may be out of memory
       columns_.add_slot();
+      uses_.push_back({});
+      free_.push_back(static_cast<std::uint32_t>(uses_.size() - 1));
     }
     const std::uint32_t slot = free_.back();
     free_.pop_back();

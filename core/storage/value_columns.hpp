@@ -46,8 +46,8 @@ class ValueColumns {
     return with_values(
         [&](const auto& values) { return static_cast<Real>(values[slot * stride_ + i]); });
   }
-  // Example i gets value_of(slots[n], n) in slots[n]; kNoSlot is passed over. Precondition: `hold`
-  // was called with these values.
+  // Example i gets value_of(slots[n], n) in slots[n]; kNoSlot is passed over. Precondition: if
+  // values are bytes, a byte can hold these.
   template <class ValueOf>
   void set(std::span<const std::uint32_t> slots, std::size_t i, ValueOf value_of) {
     with_values([&, stride = stride_](auto& values) {
@@ -90,12 +90,12 @@ class ValueColumns {
   }
   // Adds a slot of zeros. Memory grows by a quarter: std::vector would double it.
   void add_slot() {
-    ++slots_;
     with_values([&](auto& values) {
-      const std::size_t count = slots_ * stride_;
+      const std::size_t count = (slots_ + 1) * stride_;
       if (count > values.capacity()) values.reserve(count + count / 4);
       values.resize(count, 0);
     });
+    ++slots_;
   }
   [[nodiscard]] std::size_t nonzeros() const {
     return with_values([](const auto& values) {

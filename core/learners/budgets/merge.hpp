@@ -88,7 +88,8 @@ class MergeTable {
   std::array<float, (kCells + 1) * (kCells + 1)> values_{};
 };
 
-// h x + (1-h) z: dense if both are, otherwise with the union of their features.
+// h x + (1-h) z: dense if both are, otherwise with the union of their features that are not 0, for
+// which a byte limit has memory.
 template <class Real>
 void blend(const Sample<Real>& x, const Sample<Real>& z, double h, OwnedSample<Real>& out) {
   out.values.clear();
@@ -97,10 +98,12 @@ void blend(const Sample<Real>& x, const Sample<Real>& z, double h, OwnedSample<R
   for (std::size_t i = 0, j = 0; i < x.count || j < z.count;) {
     const bool from_x = j == z.count || (i < x.count && x.feature(i) <= z.feature(j));
     const bool from_z = i == x.count || (j < z.count && z.feature(j) <= x.feature(i));
-    if (!out.dense) out.indices.push_back(from_x ? x.feature(i) : z.feature(j));
+    const std::int32_t feature = from_x ? x.feature(i) : z.feature(j);
     double value = 0.0;
     if (from_x) value += h * static_cast<double>(x.values[i++]);
     if (from_z) value += (1.0 - h) * static_cast<double>(z.values[j++]);
+    if (!out.dense && static_cast<Real>(value) == Real(0)) continue;
+    if (!out.dense) out.indices.push_back(feature);
     out.values.push_back(static_cast<Real>(value));
   }
 }
@@ -333,7 +336,9 @@ class Merge final : public Budget<Real> {
     f.support().extract(i, buffer);
     return buffer.view();
   }
-  // Puts (z, a_z) in the place of example i. Of its row the values matter only for the norm of f.
+  // Puts (z, a_z) in the place of example i. The values of its row matter only if the norm of f is
+  // kept. Otherwise the row of x carries the norm of z to the store, and has its own again
+  // afterwards.
   void put(Expansion<Real>& f, const Turn<Real>& turn, std::size_t i) {
     Row<Real>& row = f.keeps_norm() ? side_ : *turn.row;
     if (f.keeps_norm()) f.row(z_.view(), row);

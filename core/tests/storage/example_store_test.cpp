@@ -99,16 +99,26 @@ TEST(slots_are_used_again_by_other_features) {
   for (const std::int32_t first : {3, 70000}) {
     SparseStore<float> support(false);
     support.reserve(kExamples);
-    const std::vector<float> values(features, 2.0f);
+    OwnedSample<float> out;
     std::size_t slots = 0;
     for (const std::int32_t move : {0, 1, 500}) {
       std::vector<std::int32_t> indices(features);
       for (std::size_t k = 0; k < features; ++k)
         indices[k] = first + move + 31 * static_cast<int>(k);
+      std::vector<std::vector<float>> rows;
       for (std::size_t i = 0; i < examples; ++i) {
-        support.append({values.data(), indices.data(), features});
+        rows.emplace_back(features);
+        for (std::size_t k = 0; k < features; ++k) {
+          rows[i][k] = static_cast<float>(1 + k + 1000 * i) + 0.5f * static_cast<float>(move);
+        }
+        support.append({rows[i].data(), indices.data(), features});
         CHECK_EQ(support.postings(), i < 4 ? (i + 1) * features : 0u);
         support.check_invariants();
+      }
+      for (std::size_t i = 0; i < examples; ++i) {
+        support.extract(i, out);
+        CHECK(out.indices == indices);
+        CHECK(out.values == rows[i]);
       }
       if (slots == 0) slots = support.columns().slots();
       CHECK_EQ(support.columns().slots(), slots);
@@ -159,12 +169,13 @@ void compare_layouts(bool l1) {
       }
       store.check_invariants();
       store.gather(round % 2 == 0 ? whole : thin, rows[s]);
-      for (std::size_t e = 0; e < store.size(); ++e)
-        CHECK_EQ(store.norms()[e], stores[0]->norms()[e]);
     }
     CHECK_EQ(stores[0]->size(), stores[1]->size());
     CHECK_EQ(features_of(*stores[0]), features_of(*stores[1]));
     CHECK_EQ(rows[0].norm, rows[1].norm);
+    for (std::size_t e = 0; e < stores[0]->size(); ++e) {
+      CHECK_EQ(stores[0]->norms()[e], stores[1]->norms()[e]);
+    }
     for (std::size_t e = 0; e < stores[0]->size(); ++e) {
       stores[1]->extract(e, out);
       for (std::size_t k = 0; k < out.values.size(); ++k) {

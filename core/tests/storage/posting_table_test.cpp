@@ -182,6 +182,31 @@ TEST(buckets_find_only_what_is_there) {
   CHECK(table.consistent());
 }
 
+// Entries that left may have passed every bucket: a search ends all the same.
+TEST(a_search_ends_although_every_bucket_was_passed) {
+  PostingTable<float> table;
+  table.reserve_more(16);  // two buckets
+  std::int32_t homes[2] = {};
+  for (std::int32_t feature = 70000; homes[0] == 0 || homes[1] == 0; ++feature) {
+    homes[bucket_of(feature, 2)] = feature;
+  }
+  for (std::uint32_t i = 0; i < 15; ++i) table.insert(homes[0], i, 1.0f);  // one goes on
+  for (std::uint32_t i = 0; i < 13; ++i) table.insert(homes[1], i, 1.0f);
+  const auto erase = [&](std::int32_t feature, std::uint32_t example) {
+    table.visit(feature, [&](const auto& entry) {
+      if (entry.example() == example) table.erase(entry);
+    });
+  };
+  erase(homes[0], 0);
+  table.insert(homes[1], 13, 1.0f);  // its bucket is full: it goes on too
+  std::size_t found = 0;
+  for (const std::int32_t feature : homes) table.visit(feature, [&](const auto&) { ++found; });
+  CHECK_EQ(found, 28u);
+  table.visit(5, [&](const auto&) { ++found; });
+  CHECK_EQ(found, 28u);
+  CHECK(table.consistent());
+}
+
 // A slot whose number is that of an example is no posting of it.
 TEST(buckets_do_not_confuse_slots_and_examples) {
   PostingTable<float> table;
