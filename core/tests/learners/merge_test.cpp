@@ -40,6 +40,7 @@ TEST(a_merger_costs_at_least_what_equal_coefs_would) {
   }
 }
 
+// Zeros are left out.
 TEST(a_blend_of_sparse_and_dense_points_has_the_features_of_either) {
   const double dense[] = {1.0, 2.0, 0.0, 4.0};
   const double values[] = {8.0, 6.0};
@@ -49,8 +50,8 @@ TEST(a_blend_of_sparse_and_dense_points_has_the_features_of_either) {
   OwnedSample<double> out;
   blend(x, z, 0.25, out);
   CHECK_EQ(out.dense, false);
-  CHECK(out.indices == std::vector<std::int32_t>{0, 1, 2, 3, 7});
-  CHECK(out.values == std::vector<double>{0.25, 6.5, 0.0, 1.0, 4.5});
+  CHECK(out.indices == std::vector<std::int32_t>{0, 1, 3, 7});
+  CHECK(out.values == std::vector<double>{0.25, 6.5, 1.0, 4.5});
   blend(x, x, 0.25, out);
   CHECK_EQ(out.dense, true);
   CHECK(out.values == std::vector<double>{1.0, 2.0, 0.0, 4.0});
