@@ -48,16 +48,13 @@ void Expansion<Real>::make_table() {
 
 // Replaces the store by an empty one of this layout; a byte limit chooses the layout itself.
 template <class Real>
-void Expansion<Real>::lay_out(bool dense) {
-  const ByteLimit limit = support_->limit();
+void Expansion<Real>::lay_out(bool dense, ByteLimit limit) {
   const std::uint64_t time = support_->clock();
-  const std::size_t stride = support_->stride();
   support_.reset();
-  support_ =
-      make_store<Real>(limit.given() ? limit.all() : dense, kernel_.kind == KernelKind::laplacian);
+  support_ = make_store<Real>(dense, kernel_.kind == KernelKind::laplacian, limit);
   support_->set_clock(time + 1);
   if (keeps_distances_) support_->keep_squared_norms();
-  if (limit.given()) support_->reserve_all(stride, limit);
+  if (limit.given()) support_->reserve(capacity_);
 }
 
 // A feature number far beyond the matrix (such as the flag of a gap in a dense row) would make it
@@ -67,7 +64,7 @@ void Expansion<Real>::make_way(const Sample<Real>& x) {
   if (!support_->dense() || support_->limit().given() || x.dense()) return;
   if (x.reach() <= std::max(kFarthest, support_->slots().size())) return;
   const SavedExamples<Real> saved(*support_);
-  lay_out(false);
+  lay_out(false, {});
   saved.load_into(*support_);
   support_->reserve(stride_);
 }
@@ -96,9 +93,7 @@ void Expansion<Real>::set_stride(std::size_t stride) {
 
 template <class Real>
 void Expansion<Real>::reserve(const ByteLimit& limit) {
-  support_ = make_store<Real>(limit.all(), kernel_.kind == KernelKind::laplacian);
-  if (keeps_distances_) support_->keep_squared_norms();
-  support_->reserve_all(capacity_, limit);
+  lay_out(limit.all(), limit);
   set_stride(support_->stride());
   if (keeps_gram_) gram_.reserve(capacity_ * (capacity_ + 1) / 2);
   if ((keeps_norm_ && !keeps_gram_) || limit.changes) reserve_row(side_row_);
@@ -176,7 +171,7 @@ void Expansion<Real>::row(const Sample<Real>& x, Row<Real>& out) const {
       RowTask<Real> apart = work;
       apart.kind = KernelKind::rbf;
       apart.norms = support_->squared_norms();
-      apart.norm = functions.squared_norm(x.values, x.count);
+      apart.norm = functions.squared_norm.of(x.values, x.count);
       functions.row(apart);
     }
   }
@@ -235,9 +230,10 @@ bool Expansion<Real>::pack(RowBlock<Real>& block) const {
   block.values.resize(block.width * kBlockRows + kBlockPadding);
   block.offsets.resize(block.width);
   Real norms[kBlockRows];
-  PackTask<Real> work{block.samples,        slots.data(),   block.width,
-                      support_->stride(),   support_->l1(), block.values.data(),
-                      block.offsets.data(), norms,          0};
+  const bool laplacian = kernel_.kind == KernelKind::laplacian;
+  PackTask<Real> work{block.samples,        slots.data(), block.width,
+                      support_->stride(),   laplacian,    block.values.data(),
+                      block.offsets.data(), norms,        0};
   block.features = block_functions<Real>().pack(work);
   for (std::size_t r = 0; r < kBlockRows; ++r) {
     block.rows[r].norm = norms[r];
@@ -413,6 +409,38 @@ void Expansion<Real>::decide_examples(std::vector<double>& outputs) const {
   for (std::size_t i = 0; i < size(); ++i) {
     row_of_stored(i, side_row_);
     decide(side_row_, {outputs.data() + i * outputs_, outputs_});
+  }
+}
+
+// Both ways add the examples in their order. In a dense store eight features are summed at a time,
+// so that no sum waits for its last term.
+template <class Real>
+void Expansion<Real>::add_weighed(std::span<const double> weights, std::span<double> sums) const {
+  constexpr std::size_t together = 8;
+  const std::span<const std::uint32_t> slots = support_->slots();
+  const std::size_t width = std::min(sums.size(), slots.size());
+  for (std::size_t first = 0; first < width; first += together) {
+    const std::size_t count = std::min(together, width - first);
+    const Real* columns[together];
+    double parts[together] = {};
+    for (std::size_t c = 0; c < together; ++c) {
+      const std::size_t j = first + std::min(c, count - 1);
+      columns[c] = support_->columns().reals() + slots[j] * support_->columns().stride();
+      parts[c] = sums[j];
+    }
+    for (std::size_t i = 0; i < size(); ++i) {
+      for (std::size_t c = 0; c < together; ++c) {
+        parts[c] += weights[i] * static_cast<double>(columns[c][i]);
+      }
+    }
+    std::copy_n(parts, count, sums.data() + first);
+  }
+  for (std::size_t i = 0; i < size() && !support_->dense(); ++i) {
+    support_->extract(i, side_sample_);
+    const Sample<Real> x = side_sample_.view();
+    for (std::size_t k = 0; k < x.count && x.feature(k) < std::ssize(sums); ++k) {
+      sums[static_cast<std::size_t>(x.feature(k))] += weights[i] * static_cast<double>(x.values[k]);
+    }
   }
 }
 
@@ -602,7 +630,7 @@ template <class Real>
 void Expansion<Real>::add(const Sample<Real>& x, Row<Real>& row, std::span<const double> coefs,
                           std::int64_t id) {
   if (size() == 0 && x.dense() != support_->dense() && !support_->limit().given()) {
-    lay_out(x.dense());
+    lay_out(x.dense(), {});
     support_->reserve(stride_);
   }
   make_way(x);
@@ -702,7 +730,7 @@ void Expansion<Real>::visit_support(StateVisitor& visitor) {
   if (!visitor.loading()) saved = SavedExamples<Real>(*support_);
   visitor.part("support", saved);
   if (!visitor.loading()) return;
-  lay_out(saved.dense());
+  lay_out(saved.dense(), support_->limit());
   saved.load_into(*support_);
 }
 

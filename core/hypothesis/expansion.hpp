@@ -181,6 +181,8 @@ class Expansion {
   void set_gamma(double gamma);
   // f(x_i) at every x_i, all outputs of one example together. O(B) rows
   void decide_examples(std::vector<double>& outputs) const;
+  // sums[j] += sum_i weights[i] * (value j of example i), for the features below sums.size().
+  void add_weighed(std::span<const double> weights, std::span<double> sums) const;
   // A scratch row; norms use it too, and nothing else.
   [[nodiscard]] Row<Real>& side_row() const { return side_row_; }
   [[nodiscard]] bool watched() const { return log_ != nullptr; }
@@ -223,7 +225,7 @@ class Expansion {
   static constexpr std::size_t kFewest = 20;
 
   void make_table();
-  void lay_out(bool dense);
+  void lay_out(bool dense, ByteLimit limit);
   void make_way(const Sample<Real>& x);
   void grow();
   void set_stride(std::size_t stride);

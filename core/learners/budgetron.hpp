@@ -653,7 +653,7 @@ class Budgetron final : public ExpansionLearner<Real> {
       sum += q;
       values_[i] = q;
     }
-    f_.support().add_weighed(values_, gradient);
+    f_.add_weighed(values_, gradient);
     for (std::size_t at = 0; at < turn.x.count; ++at) {
       const auto j = static_cast<std::size_t>(turn.x.feature(at));
       if (j < width) gradient[j] -= sum * static_cast<double>(turn.x.values[at]);

@@ -176,7 +176,7 @@ class Fogd final : public Learner<Real> {
         {frequencies_.data(), stride_, row.term_values.data(), row.term_slots.data(), terms,
          row.new_features > 0 ? row.distances.data() : nullptr, cosines, cosines + stride_});
     std::fill(cosines + components_, cosines + stride_, Real(0));
-    row.norm = row_functions<Real>().squared_norm(x.values, x.count);
+    row.norm = row_functions<Real>().squared_norm.of(x.values, x.count);
     row.coarse = kernel_.rounds_coarsely(row.norm);
   }
 

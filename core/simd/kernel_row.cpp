@@ -126,43 +126,35 @@ void tabulate_row(const RowTask<Real>& task, std::uint8_t* table) {
   tabulate<Real>(task, row<Real>, table);
 }
 
-template <class Real>
-Real squared_norm(const Real* values, std::size_t count) {
-  Vector<Real> sum{};
-  for (std::size_t k = 0; k < count; ++k) {
-    const Vector<Real> v = all<Real>(values[k]);
-    sum = multiply_add(v, v, sum);
-  }
-  return sum[0];
+// A norm with one more value.
+template <class Real, bool l1>
+inline Vector<Real> with_value(Vector<Real> norm, Vector<Real> v) {
+  return l1 ? norm + absolute(v) : multiply_add(v, v, norm);
+}
+
+template <class Real, bool l1>
+Real norm_of(const Real* values, std::size_t count) {
+  Vector<Real> norm{};
+  for (std::size_t k = 0; k < count; ++k) norm = with_value<Real, l1>(norm, all<Real>(values[k]));
+  return norm[0];
 }
 
 // The terms of a dense row and its norm in one loop: the norm is a chain of dependent additions,
 // and the other work runs while it waits.
-template <class Real>
+template <class Real, bool l1>
 std::size_t gather(const Real* values, const std::uint32_t* slots, std::size_t count,
                    Real* term_values, std::uint32_t* term_slots, Real* norm) {
   Vector<Real> sum{};
   std::size_t terms = 0;
   for (std::size_t k = 0; k < count; ++k) {
     const Real value = values[k];
-    const Vector<Real> v = all<Real>(value);
-    sum = multiply_add(v, v, sum);
+    sum = with_value<Real, l1>(sum, all<Real>(value));
     term_values[terms] = value;
     term_slots[terms] = slots[k];
     terms += (value != Real(0)) & (slots[k] != kNoSlot);
   }
   *norm = sum[0];
   return terms;
-}
-
-template <class Real>
-Real absolute_norm(const Real* values, std::size_t count) {
-  Vector<Real> sum{};
-  for (std::size_t k = 0; k < count; ++k) {
-    const Vector<Real> v = all<Real>(values[k]);
-    sum = sum + absolute(v);
-  }
-  return sum[0];
 }
 
 template <class Real>
@@ -261,9 +253,8 @@ extern const RowFunctions<float> BUDGETRON_CONCAT(row_functions_float_, BUDGETRO
 extern const RowFunctions<double> BUDGETRON_CONCAT(row_functions_double_, BUDGETRON_ISA);
 const RowFunctions<float> BUDGETRON_CONCAT(row_functions_float_, BUDGETRON_ISA) = {
     row<float>,
-    squared_norm<float>,
-    absolute_norm<float>,
-    gather<float>,
+    {norm_of<float, false>, gather<float, false>},
+    {norm_of<float, true>, gather<float, true>},
     tabulate_row<float>,
     self<float>,
     dot<float>,
@@ -272,9 +263,8 @@ const RowFunctions<float> BUDGETRON_CONCAT(row_functions_float_, BUDGETRON_ISA) 
     first_least<float>};
 const RowFunctions<double> BUDGETRON_CONCAT(row_functions_double_, BUDGETRON_ISA) = {
     row<double>,
-    squared_norm<double>,
-    absolute_norm<double>,
-    gather<double>,
+    {norm_of<double, false>, gather<double, false>},
+    {norm_of<double, true>, gather<double, true>},
     tabulate_row<double>,
     self<double>,
     dot<double>,

@@ -69,17 +69,21 @@ struct RowTask {
   Real* distances;  // output, if not null (rbf only): squared Euclidean distances
 };
 
+// ||x||^2 or ||x||_1, by the same operations as the sums of a row.
+template <class Real>
+struct NormFunctions {
+  Real (*of)(const Real* values, std::size_t count);
+  // The norm and the terms of a dense row: its values that are not 0 and whose feature has a slot,
+  // and those slots; slots[k] is the slot of feature k or kNoSlot. Returns the number of terms.
+  std::size_t (*gather)(const Real* values, const std::uint32_t* slots, std::size_t count,
+                        Real* term_values, std::uint32_t* term_slots, Real* norm);
+};
+
 template <class Real>
 struct RowFunctions {
   void (*row)(const RowTask<Real>& task);
-  // ||x||^2 and ||x||_1, by the same operations as the sums of a row.
-  Real (*squared_norm)(const Real* values, std::size_t count);
-  Real (*absolute_norm)(const Real* values, std::size_t count);
-  // The terms of a dense row: its values that are not 0 and whose feature has a slot, and those
-  // slots; slots[k] is the slot of feature k or kNoSlot. Returns their number; *norm is ||x||^2 as
-  // above.
-  std::size_t (*gather)(const Real* values, const std::uint32_t* slots, std::size_t count,
-                        Real* term_values, std::uint32_t* term_slots, Real* norm);
+  NormFunctions<Real> squared_norm;
+  NormFunctions<Real> absolute_norm;
   // Fills a table of kGaussianTableBytes for this task's gamma; float only.
   void (*tabulate)(const RowTask<Real>& task, std::uint8_t* table);
   // k(x, x) from the norm, as if x were one more example. Uses task.kind, gamma, coef0, degree and

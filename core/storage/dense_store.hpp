@@ -19,14 +19,16 @@ class DenseStore final : public ExampleStore<Real> {
  public:
   using typename ExampleStore<Real>::Stored;
 
-  explicit DenseStore(bool l1) : ExampleStore<Real>(l1, false) {}
+  explicit DenseStore(bool l1, const ByteLimit& limit = {}) : ExampleStore<Real>(l1, false, limit) {
+    widen(limit.width);
+  }
 
   void gather(const Sample<Real>& x, RowTerms<Real>& row) const override {
     TermWriter<Real> terms(row, x.count);
-    if (x.dense() && !l1_ && x.count <= slots_.size()) {
-      terms.set_count(row_functions<Real>().gather(x.values, slots_.data(), x.count,
-                                                   row.term_values.data(), row.term_slots.data(),
-                                                   &row.norm));
+    if (x.dense() && x.count <= slots_.size()) {
+      terms.set_count(this->norm_functions().gather(x.values, slots_.data(), x.count,
+                                                    row.term_values.data(), row.term_slots.data(),
+                                                    &row.norm));
       return terms.finish();
     }
     row.norm = this->norm_of(x);
@@ -63,13 +65,10 @@ class DenseStore final : public ExampleStore<Real> {
     out.dense = true;
     out.indices.clear();
     out.values.resize(static_cast<std::size_t>(widths_[i]));
-    for (std::size_t j = 0; j < out.values.size(); ++j) out.values[j] = columns_.at(slots_[j], i);
-  }
-  void reserve_all(std::size_t examples, const ByteLimit& limit) override {
-    limit_ = limit;
-    this->set_stride(padded(examples));
-    slots_.reserve(limit.width);
-    widen(limit.width);
+    const Real* const column = columns_.reals() + i;
+    for (std::size_t j = 0; j < out.values.size(); ++j) {
+      out.values[j] = column[slots_[j] * columns_.stride()];
+    }
   }
   void count_bytes(StateVisitor& visitor) const override {
     visitor.object(sizeof(*this));
@@ -106,8 +105,7 @@ class DenseStore final : public ExampleStore<Real> {
   }
 
  private:
-  using ExampleStore<Real>::l1_, ExampleStore<Real>::size_, ExampleStore<Real>::stride_,
-      ExampleStore<Real>::columns_, ExampleStore<Real>::limit_;
+  using ExampleStore<Real>::size_, ExampleStore<Real>::stride_, ExampleStore<Real>::columns_;
 
   // Makes space for at least `width` features: exactly the memory they need, in one allocation.
   void widen(std::size_t width) {

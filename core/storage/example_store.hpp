@@ -4,14 +4,14 @@
 //                            ExampleStore: norms, changes
 //                         /                                      \.
 //   DenseStore: a matrix, one slot per feature     SparseStore: slots and postings
-//                         \                                      /
+//                         \                              |  LimitedStore: slots in fixed memory
 //                     ValueColumns: slot = one feature, column i = example i
 //
 // The first row that is stored fixes the layout, as it fixes the dtype (Expansion::add); a byte
-// limit (byte_limit.hpp) fixes it in advance, and takes all memory then. A row of the other layout
-// is converted when it enters: a dense store writes the zeros of a sparse row, a sparse store
-// leaves the zeros of a dense row out. Sums take terms in the order of the features, and adding 0 *
-// s changes no bit: results do not depend on the layout.
+// limit (byte_limit.hpp) fixes it in advance. A row of the other layout is converted when it
+// enters: a dense store writes the zeros of a sparse row, a sparse store leaves the zeros of a
+// dense row out. Sums take terms in the order of the features, and adding 0 * s changes no bit:
+// results do not depend on the layout.
 //
 // Examples sit in columns 0..size-1; removing one moves the last into its column.
 //
@@ -46,9 +46,8 @@ class ExampleStore {
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::size_t stride() const { return stride_; }
   [[nodiscard]] const ValueColumns<Real>& columns() const { return columns_; }
-  [[nodiscard]] const Real* norms() const { return norms_.data(); }
+  [[nodiscard]] const Real* norms() const { return norms_.front().values.data(); }
   [[nodiscard]] double largest_norm() const { return largest_norm_; }
-  [[nodiscard]] bool l1() const { return l1_; }
 
   // Times of changes, for caches of what was computed from the store: the time now; when one of the
   // examples [kLanes group, kLanes (group + 1)) last changed; when slots last moved.
@@ -60,15 +59,16 @@ class ExampleStore {
   // example was moved to its column.
   [[nodiscard]] std::size_t newest() const { return newest_; }
   [[nodiscard]] const Real* newest_values() const { return newest_values_; }
-  // ||x_i||^2. With `l1` it is kept beside the norm only on request.
-  void keep_squared_norms() { keeps_squares_ = l1_; }
-  [[nodiscard]] const Real* squared_norms() const {
-    return l1_ ? squared_norms_.data() : norms_.data();
+  // ||x_i||^2: the norm itself, or kept beside it on request.
+  void keep_squared_norms() {
+    const NormFunctions<Real>* const squared = &row_functions<Real>().squared_norm;
+    if (norms_.back().functions != squared)
+      norms_.push_back({squared, AlignedVector<Real>(stride_)});
   }
+  [[nodiscard]] const Real* squared_norms() const { return norms_.back().values.data(); }
   // The largest norm of the current examples; the other is that of all that were ever stored.
   [[nodiscard]] double largest_norm_now() const {
-    const auto end = norms_.begin() + static_cast<std::ptrdiff_t>(size_);
-    return size_ > 0 ? static_cast<double>(*std::max_element(norms_.begin(), end)) : 0.0;
+    return size_ > 0 ? static_cast<double>(*std::max_element(norms(), norms() + size_)) : 0.0;
   }
   void set_largest_norm(double norm) { largest_norm_ = norm; }
 
@@ -97,27 +97,19 @@ class ExampleStore {
   // The slots of features 0, 1, ...; empty in a sparse store.
   [[nodiscard]] virtual std::span<const std::uint32_t> slots() const { return {}; }
   virtual void extract(std::size_t i, OwnedSample<Real>& out) const = 0;
-  // sums[j] += sum_i weights[i] * (value j of example i), for the features below sums.size().
-  void add_weighed(std::span<const double> weights, std::span<double> sums) const;
-  [[nodiscard]] Real norm_of(const Sample<Real>& x) const {
-    const auto& functions = row_functions<Real>();
-    return (l1_ ? functions.absolute_norm : functions.squared_norm)(x.values, x.count);
-  }
+  [[nodiscard]] Real norm_of(const Sample<Real>& x) const { return norms_.front().of(x); }
 
   // ---- a byte limit ---------------------------------------------------------------------------
   [[nodiscard]] const ByteLimit& limit() const { return limit_; }
-  // Allocates all memory in advance, for so many examples. Precondition: the store is empty.
-  virtual void reserve_all(std::size_t examples, const ByteLimit& limit) = 0;
   // Whether the features of x fit beside the stored ones; whether they fit into an empty store.
   [[nodiscard]] virtual bool fits(const Sample<Real>&) const { return true; }
   [[nodiscard]] virtual bool fits_alone(const Sample<Real>&) const { return true; }
   // The most terms that `gather` writes, and the most values that `extract` returns.
-  [[nodiscard]] std::size_t most_terms() const {
-    return std::min(limit_.width, l1_ ? limit_.width : limit_.slots + 1);
-  }
+  [[nodiscard]] virtual std::size_t most_terms() const { return limit_.width; }
   [[nodiscard]] std::size_t most_values() const { return std::min(limit_.width, limit_.slots); }
 
   // ---- storing --------------------------------------------------------------------------------
+  // Allocates memory for so many examples; with a byte limit, all that will ever be used.
   void reserve(std::size_t examples) {
     if (padded(examples) > stride_) set_stride(padded(examples));
   }
@@ -140,21 +132,26 @@ class ExampleStore {
   virtual void count_bytes(StateVisitor& visitor) const {
     columns_.scratch(visitor);
     visitor.scratch(norms_);
-    visitor.scratch(squared_norms_);
+    for (const Norms& norms : norms_) visitor.scratch(norms.values);
     visitor.scratch(changed_);
   }
   // Recomputes everything that is kept incrementally; throws std::logic_error if it differs.
   void check_invariants() const;
 
  protected:
-  // `l1`: norms are ||x||_1 instead of ||x||^2 (Laplacian kernel).
-  ExampleStore(bool l1, bool bytes)
-      : l1_(l1), first_slot_(l1 ? 1 : 0), unknown_(l1 ? kZeroSlot : kNoSlot), columns_(bytes) {}
+  // `l1`: for the Laplacian kernel, whose norms are ||x||_1, and which also sums |v - s| over
+  // features that no example has: they read a slot of zeros. `bytes`: see ValueColumns.
+  ExampleStore(bool l1, bool bytes, const ByteLimit& limit)
+      : columns_(bytes), limit_(limit), norms_{{&row_functions<Real>().squared_norm, {}}} {
+    if (!l1) return;
+    norms_.front().functions = &row_functions<Real>().absolute_norm;
+    first_slot_ = 1;
+    unknown_ = kZeroSlot;
+    columns_.add_slot();
+  }
 
   // The value in a posting; 0 if there is none.
   [[nodiscard]] virtual Real posted(std::int32_t, std::size_t) const { return Real(0); }
-  // add_weighed for the features in postings.
-  virtual void add_posted(std::span<const double>, std::span<double>) const {}
   // Writes x into column i, which is empty, or whose values x covers.
   virtual void write(std::size_t i, const Sample<Real>& x) = 0;
   [[nodiscard]] virtual bool covers(const Sample<Real>&) const { return false; }
@@ -163,28 +160,35 @@ class ExampleStore {
   virtual void set_columns() {}                                    // resizes to stride_ columns
   [[nodiscard]] virtual std::string broken_invariant() const = 0;  // of the values; "" if all hold
 
+  [[nodiscard]] const NormFunctions<Real>& norm_functions() const {
+    return *norms_.front().functions;
+  }
   void set_stride(std::size_t stride);
 
   static constexpr std::uint32_t kZeroSlot = 0;
 
-  const bool l1_;
-  // The Laplacian also sums |v - s| over features that no example has: they read a slot of zeros.
-  const std::uint32_t first_slot_;  // the first slot of a feature
-  const std::uint32_t unknown_;     // the slot that a feature without a slot reads
-  bool keeps_squares_ = false;
+  std::uint32_t first_slot_ = 0;     // the first slot of a feature
+  std::uint32_t unknown_ = kNoSlot;  // the slot that a feature without a slot reads
   std::size_t size_ = 0;
   std::size_t stride_ = 0;
   std::uint64_t clock_ = 0;
   std::uint64_t slots_moved_ = 0;
   ValueColumns<Real> columns_;
-  ByteLimit limit_;
+  const ByteLimit limit_;
 
  private:
+  struct Norms {
+    const NormFunctions<Real>* functions;
+    AlignedVector<Real> values;  // per example
+
+    [[nodiscard]] Real of(const Sample<Real>& x) const { return functions->of(x.values, x.count); }
+  };
+
   void set_norms(std::size_t i, const Sample<Real>& x, Real norm) {
     record_change(i, x.values);
-    norms_[i] = norm;
+    norms_.front().values[i] = norm;
     largest_norm_ = std::max(largest_norm_, static_cast<double>(norm));
-    if (keeps_squares_) squared_norms_[i] = row_functions<Real>().squared_norm(x.values, x.count);
+    for (std::size_t k = 1; k < norms_.size(); ++k) norms_[k].values[i] = norms_[k].of(x);
   }
   // Records that column i now holds another example, copied from these values.
   void record_change(std::size_t i, const Real* values) {
@@ -194,15 +198,14 @@ class ExampleStore {
   }
 
   double largest_norm_ = 0.0;  // of all examples ever stored: an upper bound for the current ones
-  AlignedVector<Real> norms_;
-  AlignedVector<Real> squared_norms_;  // only if keeps_squares_
+  std::vector<Norms> norms_;   // the kernel's norm, and ||x_i||^2 if it is kept
   std::size_t newest_ = 0;
   const Real* newest_values_ = nullptr;
   std::vector<std::uint64_t> changed_;  // per kLanes examples
 };
 
-// Makes an empty store.
+// Makes an empty store. A byte limit chooses the layout itself.
 template <class Real>
-std::unique_ptr<ExampleStore<Real>> make_store(bool dense, bool l1);
+std::unique_ptr<ExampleStore<Real>> make_store(bool dense, bool l1, const ByteLimit& limit = {});
 
 }  // namespace budgetron

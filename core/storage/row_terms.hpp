@@ -67,9 +67,9 @@ class TermWriter {
   // Adds an entry of a feature of x: its slot or one of its postings, if there are any. It does not
   // branch on which.
   template <class Entry>
-  void add_entry(Real value, const Entry& entry, bool postings) {
-    if (!postings) return add(value, entry.slot());
+  void add_entry(Real value, const Entry& entry) {
     if (hits_ == row_.hits.size()) [[unlikely]] {
+      if (entry.is_slot()) return add(value, entry.slot());
       row_.hits.resize(2 * hits_ + kLanes);
     }
     row_.hits[hits_] = {static_cast<std::uint32_t>(count_), entry.example(), entry.value(), value};

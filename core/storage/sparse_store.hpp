@@ -11,14 +11,13 @@
 //
 // Sums take terms in the same order whatever the form is, so it changes no bit.
 //
-// With the Laplacian kernel, which sums over all examples, and with a byte limit every feature has
-// a slot (most_postings_ is 0). With a byte limit slots are limited, and the features of an example
-// are not listed but read from its column: the slots where it is not 0.
+// With the Laplacian kernel, which sums over all examples, and with a byte limit
+// (limited_store.hpp) every feature has a slot: most_postings_ is 0.
 //
 // Zeros are not stored. Features are looked up some at a time, so that no lookup waits for the
 // memory of another.
 //
-// Cost: O(features of the example); with a byte limit O(slots) to erase, move and extract.
+// Cost: O(features of the example).
 #pragma once
 
 #include <algorithm>
@@ -32,12 +31,12 @@
 namespace budgetron {
 
 template <class Real>
-class SparseStore final : public ExampleStore<Real> {
+class SparseStore : public ExampleStore<Real> {
  public:
   using typename ExampleStore<Real>::Stored;
   using Entry = typename PostingTable<Real>::Entry;
 
-  explicit SparseStore(bool l1) : ExampleStore<Real>(l1, !l1) {}
+  explicit SparseStore(bool l1) : SparseStore(l1, !l1, {}) {}
 
   void gather(const Sample<Real>& x, RowTerms<Real>& row) const override {
     TermWriter<Real> terms(row, std::min(x.count, most_terms_));
@@ -66,9 +65,8 @@ class SparseStore final : public ExampleStore<Real> {
       for (std::size_t f = 0; f < found; ++f) {
         const std::size_t number = others.numbers[others.which[f]];
         for (; n < std::min(number, known); ++n) terms.add(some.values[n], some.slots[n]);
-        table_.visit(some.features[number], others.matches[f], [&](const Entry& entry) {
-          terms.add_entry(some.values[number], entry, most_postings_ > 0);
-        });
+        table_.visit(some.features[number], others.matches[f],
+                     [&](const Entry& entry) { terms.add_entry(some.values[number], entry); });
       }
       for (; n < known; ++n) terms.add(some.values[n], some.slots[n]);
     }
@@ -115,33 +113,6 @@ class SparseStore final : public ExampleStore<Real> {
       out.values.push_back(this->value(stored(feature), i));
     }
   }
-  void reserve_all(std::size_t examples, const ByteLimit& limit) override {
-    limit_ = limit;
-    most_slots_ = limit.slots + first_slot_;
-    most_terms_ = this->most_terms();
-    columns_.widen();
-    uses_.reserve(most_slots_);
-    free_.reserve(most_slots_);
-    leaving_.reserve(this->most_values());
-    // Use the array or the hash table, whichever is smaller.
-    first_hashed_ = limit.width / 8 <= limit.slots ? limit.width : 0;
-    array_.resize(first_hashed_, kNoSlot);
-    table_.reserve_more(first_hashed_ > 0 ? 0 : limit.slots + 1);
-    this->set_stride(padded(examples));
-  }
-  [[nodiscard]] bool fits(const Sample<Real>& x) const override {
-    const std::size_t left = most_slots_ - (uses_.size() - free_.size());
-    if (x.count <= left) return true;
-    std::size_t missing = 0;
-    for (std::size_t k = 0; k < x.count; ++k) {
-      missing += x.values[k] != Real(0) && !stored(x.feature(k)).anywhere;
-    }
-    return missing <= left;
-  }
-  [[nodiscard]] bool fits_alone(const Sample<Real>& x) const override {
-    const std::size_t most = most_slots_ - first_slot_;
-    return x.count <= most || nonzeros(x) <= most;
-  }
   void count_bytes(StateVisitor& visitor) const override {
     visitor.object(sizeof(*this));
     ExampleStore<Real>::count_bytes(visitor);
@@ -157,18 +128,43 @@ class SparseStore final : public ExampleStore<Real> {
   [[nodiscard]] std::size_t postings() const { return table_.postings(); }
 
  protected:
-  void write(std::size_t i, const Sample<Real>& x) override {
+  struct Use {  // of a slot
+    std::int32_t feature = 0;
+    std::uint32_t examples = 0;  // how many have the feature
+  };
+
+  using ExampleStore<Real>::size_, ExampleStore<Real>::stride_, ExampleStore<Real>::columns_;
+
+  // `posts`: some features have postings, and values may be bytes.
+  SparseStore(bool l1, bool posts, const ByteLimit& limit)
+      : ExampleStore<Real>(l1, posts, limit), posts_(posts), uses_(this->first_slot_) {}
+
+  // The features of example i in their order; `read` is a buffer for them.
+  [[nodiscard]] virtual std::span<const std::int32_t> features_of(
+      std::size_t i, std::vector<std::int32_t>& /*read*/) const {
+    return features_[i];
+  }
+  [[nodiscard]] static std::size_t nonzeros(const Sample<Real>& x) {
+    return x.count - static_cast<std::size_t>(std::count(x.values, x.values + x.count, Real(0)));
+  }
+  // Writes the values of x into column i. Calls note(features) for those that have been written.
+  template <class Note>
+  void write_values(std::size_t i, const Sample<Real>& x, Note note) {
     columns_.hold(x.values, x.count);
-    const std::size_t count = nonzeros(x);
-    const bool lists = !limit_.given();
-    if (lists) features_[i].reserve(count);
+    const bool zeros = nonzeros(x) < x.count;
     Some some;
     for (std::size_t k = 0; k < x.count;) {
-      k = some.read(x, k, x.dense() || count < x.count);
+      k = some.read(x, k, x.dense() || zeros);
       put(i, some);
-      if (!lists) continue;
-      features_[i].insert(features_[i].end(), some.features.begin(), some.features.end());
+      note(some.features);
     }
+  }
+  void write(std::size_t i, const Sample<Real>& x) override {
+    std::vector<std::int32_t>& listed = features_[i];
+    listed.reserve(nonzeros(x));
+    write_values(i, x, [&listed](std::span<const std::int32_t> features) {
+      listed.insert(listed.end(), features.begin(), features.end());
+    });
   }
   void erase(std::size_t i) override {
     Some some;
@@ -194,10 +190,8 @@ class SparseStore final : public ExampleStore<Real> {
     erase(from);
   }
   void set_columns() override {
-    const bool all_slots = this->l1_ || limit_.given();
-    most_postings_ = all_slots ? 0 : (stride_ + kSlotShare - 1) / kSlotShare;
+    if (posts_) most_postings_ = (stride_ + kSlotShare - 1) / kSlotShare;
     features_.resize(stride_);
-    uses_.resize(columns_.slots());  // kZeroSlot
   }
   [[nodiscard]] Real posted(std::int32_t feature, std::size_t i) const override {
     Real value(0);
@@ -205,17 +199,6 @@ class SparseStore final : public ExampleStore<Real> {
       if (entry.example() == i) value = entry.value();
     });
     return value;
-  }
-  void add_posted(std::span<const double> weights, std::span<double> sums) const override {
-    for (std::size_t i = 0; i < size_ && table_.postings() > 0; ++i) {
-      for (const std::int32_t feature : features_[i]) {
-        const auto j = static_cast<std::size_t>(feature);
-        if (j >= sums.size()) break;
-        const Stored there = stored(feature);
-        if (there.slot != kNoSlot) continue;
-        sums[j] += weights[i] * static_cast<double>(this->value(there, i));
-      }
-    }
   }
   [[nodiscard]] std::string broken_invariant() const override {
     std::vector<std::int32_t> read;
@@ -231,25 +214,16 @@ class SparseStore final : public ExampleStore<Real> {
     }
     const std::size_t mapped = array_.size() + table_.size() - table_.postings() -
                                static_cast<std::size_t>(std::ranges::count(array_, kNoSlot));
-    const std::size_t others = free_.size() + std::min<std::size_t>(uses_.size(), first_slot_);
-    if (mapped + others != uses_.size()) return "a lost slot";
+    if (mapped + free_.size() + this->first_slot_ != uses_.size()) return "a lost slot";
     if (std::ranges::count(uses, 0u, &Use::examples) != std::ssize(uses)) return "uses of a slot";
     if (postings != table_.postings()) return "a posting of no example";
     return table_.consistent() ? "" : "the hash table";
   }
 
  private:
-  using ExampleStore<Real>::size_, ExampleStore<Real>::stride_, ExampleStore<Real>::columns_,
-      ExampleStore<Real>::limit_, ExampleStore<Real>::first_slot_;
-
-  static constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
   static constexpr std::size_t kSlotShare = 64;
   static constexpr std::size_t kMost = BucketTask<Real>::kMost;
 
-  struct Use {  // of a slot
-    std::int32_t feature = 0;
-    std::uint32_t examples = 0;  // how many have the feature
-  };
   // Some features of a row or example, and where they are.
   struct Some {
     std::span<const std::int32_t> features;
@@ -279,20 +253,6 @@ class SparseStore final : public ExampleStore<Real> {
     Real copied_values[kMost];
   };
 
-  [[nodiscard]] static std::size_t nonzeros(const Sample<Real>& x) {
-    return x.count - static_cast<std::size_t>(std::count(x.values, x.values + x.count, Real(0)));
-  }
-  // The features of example i in their order; `read` is the buffer for reading a column.
-  [[nodiscard]] std::span<const std::int32_t> features_of(std::size_t i,
-                                                          std::vector<std::int32_t>& read) const {
-    if (!limit_.given()) return features_[i];
-    read.clear();
-    for (std::uint32_t slot = first_slot_; slot < uses_.size(); ++slot) {
-      if (columns_.at(slot, i) != Real(0)) read.push_back(uses_[slot].feature);
-    }
-    std::sort(read.begin(), read.end());
-    return read;
-  }
   // Looks features up in the array. Returns how many are below its size, and thus have their slots,
   // or kNoSlot, in some.slots; features that have none are the `others`.
   std::size_t look_up(Some& some) const {
@@ -411,15 +371,17 @@ class SparseStore final : public ExampleStore<Real> {
     });
   }
 
+  const bool posts_;
   std::size_t most_postings_ = 0;  // of a feature
+
+ protected:
   std::size_t first_hashed_ = 1u << 16;
-  std::size_t most_terms_ = kNoLimit;
-  std::size_t most_slots_ = kNoLimit;  // with kZeroSlot
-  std::vector<std::uint32_t> array_;   // the slots of small features
+  std::size_t most_terms_ = std::numeric_limits<std::size_t>::max();
+  std::vector<std::uint32_t> array_;  // the slots of small features
   PostingTable<Real> table_;
   std::vector<Use> uses_;                            // per slot
   std::vector<std::uint32_t> free_;                  // slots that no example has
-  std::vector<std::vector<std::int32_t>> features_;  // per example; none with a byte limit
+  std::vector<std::vector<std::int32_t>> features_;  // per example
   OwnedSample<Real> leaving_;                        // scratch: the example that leaves its column
 };
 

@@ -9,7 +9,7 @@
 #include "base/random.hpp"
 #include "hypothesis/saved_examples.hpp"
 #include "storage/dense_store.hpp"
-#include "storage/sparse_store.hpp"
+#include "storage/limited_store.hpp"
 
 #include "tests/harness.hpp"
 
@@ -243,8 +243,8 @@ TEST(a_room_has_as_many_features_as_slots) {
   const Features first = {10, 20}, second = {20, 30}, one = {40}, two = {40, 50};
   const Features three = {40, 50, 60}, four = {40, 50, 60, 70};
   for (const bool l1 : {false, true}) {
-    SparseStore<float> support(l1);
-    support.reserve_all(4, {.width = 100, .slots = 3});
+    LimitedStore<float> support(l1, {.width = 100, .slots = 3});
+    support.reserve(4);
     support.append(row(first));
     CHECK(support.fits(row(second)));
     CHECK(!support.fits(row(two)));

@@ -1,0 +1,66 @@
+// Stored examples of sparse rows in fixed memory (byte_limit.hpp): so many slots, and no postings.
+//
+// All memory is allocated at the start. An example's features are not listed: they are those of the
+// slots where its column is not 0. A row fits if slots are left for its features.
+//
+// Cost: O(features of the example) to add; O(slots) to erase, move and extract.
+#pragma once
+
+#include "storage/sparse_store.hpp"
+
+namespace budgetron {
+
+template <class Real>
+class LimitedStore final : public SparseStore<Real> {
+ public:
+  LimitedStore(bool l1, const ByteLimit& limit)
+      : SparseStore<Real>(l1, false, limit), most_slots_(limit.slots + this->first_slot_) {
+    this->most_terms_ = most_terms();
+    uses_.reserve(most_slots_);
+    free_.reserve(most_slots_);
+    this->leaving_.reserve(this->most_values());
+    // Use the array or the hash table, whichever is smaller.
+    const bool array = limit.width / 8 <= limit.slots;
+    this->first_hashed_ = array ? limit.width : 0;
+    this->array_.resize(this->first_hashed_, kNoSlot);
+    this->table_.reserve_more(array ? 0 : limit.slots + 1);
+  }
+  [[nodiscard]] bool fits(const Sample<Real>& x) const override {
+    const std::size_t left = most_slots_ - (uses_.size() - free_.size());
+    if (x.count <= left) return true;
+    std::size_t missing = 0;
+    for (std::size_t k = 0; k < x.count; ++k) {
+      missing += x.values[k] != Real(0) && !this->stored(x.feature(k)).anywhere;
+    }
+    return missing <= left;
+  }
+  [[nodiscard]] bool fits_alone(const Sample<Real>& x) const override {
+    const std::size_t most = this->limit_.slots;
+    return x.count <= most || this->nonzeros(x) <= most;
+  }
+  [[nodiscard]] std::size_t most_terms() const override {
+    const ByteLimit& limit = this->limit_;
+    return this->unknown_ == kNoSlot ? std::min(limit.width, limit.slots + 1) : limit.width;
+  }
+
+ protected:
+  [[nodiscard]] std::span<const std::int32_t> features_of(
+      std::size_t i, std::vector<std::int32_t>& read) const override {
+    read.clear();
+    for (std::uint32_t slot = this->first_slot_; slot < uses_.size(); ++slot) {
+      if (this->columns_.at(slot, i) != Real(0)) read.push_back(uses_[slot].feature);
+    }
+    std::sort(read.begin(), read.end());
+    return read;
+  }
+  void write(std::size_t i, const Sample<Real>& x) override {
+    this->write_values(i, x, [](std::span<const std::int32_t>) {});
+  }
+
+ private:
+  using SparseStore<Real>::uses_, SparseStore<Real>::free_;
+
+  const std::size_t most_slots_;  // with kZeroSlot
+};
+
+}  // namespace budgetron
