@@ -29,7 +29,7 @@ struct alignas(64) Bucket {
 // Some features of a row or example, and the buckets to search.
 template <class Real>
 struct BucketTask {
-  static constexpr std::size_t kMost = 64;  // features per task
+  static constexpr std::size_t kMost = 128;  // features per task
 
   Bucket<Real>* buckets;
   std::uint32_t buckets_count;

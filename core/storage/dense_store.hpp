@@ -32,10 +32,10 @@ class DenseStore final : public ExampleStore<Real> {
       return terms.finish();
     }
     row.norm = this->norm_of(x);
-    terms.add(x, [this](std::int32_t feature) {
-      const auto j = static_cast<std::size_t>(feature);
-      return j < slots_.size() ? slots_[j] : this->unknown_;
-    });
+    for (std::size_t k = 0; k < x.count; ++k) {
+      const std::uint32_t slot = stored(x.feature(k)).slot;
+      if (x.values[k] != Real(0)) terms.add(x.values[k], slot != kNoSlot ? slot : this->unknown_);
+    }
     terms.finish();
   }
   // Sums feature by feature, over all examples at once; features that no example has come last.
@@ -89,14 +89,13 @@ class DenseStore final : public ExampleStore<Real> {
     return x.dense() && x.count >= slots_.size();
   }
   void erase(std::size_t i) override {
-    for (const std::uint32_t slot : slots_) columns_.set(slot, i, Real(0));
+    columns_.set(slots_, i, [](std::uint32_t, std::size_t) { return Real(0); });
   }
   void move(std::size_t from, std::size_t to) override {
-    for (const std::uint32_t slot : slots_) {
-      columns_.set(slot, to, columns_.at(slot, from));
-      columns_.set(slot, from, Real(0));
-    }
+    columns_.set(slots_, to,
+                 [this, from](std::uint32_t slot, std::size_t) { return columns_.at(slot, from); });
     widths_[to] = widths_[from];
+    erase(from);
   }
   void set_columns() override { widths_.resize(stride_, 0); }
   [[nodiscard]] std::string broken_invariant() const override {

@@ -20,10 +20,9 @@ class LimitedStore final : public SparseStore<Real> {
     free_.reserve(most_slots_);
     this->leaving_.reserve(this->most_values());
     // Use the array or the hash table, whichever is smaller.
-    const bool array = limit.width / 8 <= limit.slots;
-    this->first_hashed_ = array ? limit.width : 0;
+    this->first_hashed_ = limit.width / 8 <= limit.slots ? limit.width : 0;
     this->array_.resize(this->first_hashed_, kNoSlot);
-    this->table_.reserve_more(array ? 0 : limit.slots + 1);
+    if (this->array_.empty()) this->table_.reserve_more(limit.slots + 1);
   }
   [[nodiscard]] bool fits(const Sample<Real>& x) const override {
     const std::size_t left = most_slots_ - (uses_.size() - free_.size());
@@ -47,8 +46,9 @@ class LimitedStore final : public SparseStore<Real> {
   [[nodiscard]] std::span<const std::int32_t> features_of(
       std::size_t i, std::vector<std::int32_t>& read) const override {
     read.clear();
-    for (std::uint32_t slot = this->first_slot_; slot < uses_.size(); ++slot) {
-      if (this->columns_.at(slot, i) != Real(0)) read.push_back(uses_[slot].feature);
+    const Real* const column = this->columns_.reals() + i;
+    for (std::size_t slot = this->first_slot_; slot < uses_.size(); ++slot) {
+      if (column[slot * this->stride_] != Real(0)) read.push_back(uses_[slot].feature);
     }
     std::sort(read.begin(), read.end());
     return read;

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/sample.hpp"
 #include "base/state.hpp"
 #include "simd/kernel_row.hpp"
 
@@ -56,13 +55,6 @@ class TermWriter {
     row_.term_values[count_] = value;
     row_.term_slots[count_] = slot;
     count_ += slot != kNoSlot;
-  }
-  // Adds all features of x that are not 0 and have a slot.
-  template <class SlotOf>
-  void add(const Sample<Real>& x, SlotOf slot_of) {
-    for (std::size_t k = 0; k < x.count; ++k) {
-      if (x.values[k] != Real(0)) add(x.values[k], slot_of(x.feature(k)));
-    }
   }
   // Adds an entry of a feature of x: its slot or one of its postings, if there are any. It does not
   // branch on which.

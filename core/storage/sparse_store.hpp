@@ -40,18 +40,22 @@ class SparseStore : public ExampleStore<Real> {
 
   void gather(const Sample<Real>& x, RowTerms<Real>& row) const override {
     TermWriter<Real> terms(row, std::min(x.count, most_terms_));
-    if (this->unknown_ != kNoSlot) {
-      row.norm = this->norm_of(x);
-      terms.add(x, [this](std::int32_t feature) {
-        const std::uint32_t slot = stored(feature).slot;
-        return slot != kNoSlot ? slot : this->unknown_;
-      });
-      return terms.finish();
-    }
     Some some;
     BucketTask<Real>& others = some.others;
-    bool ones = true;  // all values; of a dense row those that are not 0
     others.norm = Real(0);
+    if (this->unknown_ != kNoSlot) {
+      for (std::size_t k = 0; k < x.count;) {
+        k = some.read(x, k, true);
+        find_slots(some);
+        std::replace(some.slots, some.slots + some.features.size(), kNoSlot, this->unknown_);
+        for (std::size_t n = 0; n < some.features.size(); ++n) {
+          terms.add(some.values[n], some.slots[n]);
+        }
+      }
+      row.norm = this->norm_of(x);
+      return terms.finish();
+    }
+    bool ones = true;  // all values; of a dense row those that are not 0
     for (std::size_t k = 0; k < x.count;) {
       k = some.read(x, k, x.dense());
       const std::size_t known = look_up(some);
@@ -91,7 +95,7 @@ class SparseStore : public ExampleStore<Real> {
       for (; k < x.count; ++k) sum += term(x.values[k]);
     }
   }
-  [[nodiscard]] Stored stored(std::int32_t feature) const override {
+  [[nodiscard]] Stored stored(std::int32_t feature) const final {
     const auto at = static_cast<std::size_t>(feature);
     if (at < array_.size() && array_[at] != kNoSlot) return {feature, array_[at], true};
     Stored found{feature};
@@ -265,10 +269,10 @@ class SparseStore : public ExampleStore<Real> {
       const auto at = static_cast<std::size_t>(features[known]);
       if (at >= array.size()) break;
       some.slots[known] = array[at];
-      others.features[count] = features[known];
       others.numbers[count] = known;
       count += array[at] == kNoSlot;
     }
+    for (std::size_t n = 0; n < count; ++n) others.features[n] = features[others.numbers[n]];
     const std::size_t left = features.size() - known;
     std::copy_n(features.data() + known, left, others.features + count);
     std::iota(others.numbers + count, others.numbers + count + left, known);
@@ -276,6 +280,18 @@ class SparseStore : public ExampleStore<Real> {
     others.values = some.values;
     others.values_count = features.size();
     return known;
+  }
+  // The same where no feature has postings: afterwards some.slots has the slots of all features.
+  void find_slots(Some& some) const {
+    const std::size_t known = look_up(some);
+    std::fill(some.slots + known, some.slots + some.features.size(), kNoSlot);
+    const BucketTask<Real>& others = some.others;
+    const std::size_t found = others.count > 0 ? table_.find(some.others) : 0;
+    for (std::size_t f = 0; f < found; ++f) {
+      const std::uint32_t which = others.which[f];
+      table_.visit(others.features[which], others.matches[f],
+                   [&](const Entry& entry) { some.slots[others.numbers[which]] = entry.slot(); });
+    }
   }
 
   // ---- slots ------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@
 // over them in a binary row are counts, exact in both types, so the form changes no bit. The first
 // other value converts all values to Real for good.
 //
-// Slots are `stride` numbers apart, for bytes a multiple of 64, so that vectors need no tail.
+// Slots are `stride` numbers apart, whole cache lines, so that vectors need no tail.
 #pragma once
 
 #include <algorithm>
@@ -82,19 +82,16 @@ class ValueColumns {
   // Sets the number of columns of every slot; the first `kept` keep their values.
   void set_columns(std::size_t columns, std::size_t kept) {
     columns_ = columns;
-    const std::size_t stride = bytes_ ? (columns + 63) / 64 * 64 : columns;
-    with_values([&](auto& values) { copy(values, values, stride, kept); });
+    with_values([&](auto& values) {
+      const std::size_t line = 64 / sizeof(values[0]);
+      copy(values, values, (columns + line - 1) / line * line, kept);
+    });
   }
   void reserve_slots(std::size_t slots) {
     with_values([&](auto& values) { values.reserve(slots * stride_); });
   }
-  // Adds a slot of zeros. Memory grows by a quarter: std::vector would double it.
-  void add_slot() {
-    with_values([&](auto& values) {
-      const std::size_t count = (slots_ + 1) * stride_;
-      if (count > values.capacity()) values.reserve(count + count / 4);
-      values.resize(count, 0);
-    });
+  void add_slot() {  // filled with zeros
+    with_values([&](auto& values) { values.resize((slots_ + 1) * stride_, 0); });
     ++slots_;
   }
   [[nodiscard]] std::size_t nonzeros() const {

@@ -92,20 +92,33 @@ class MergeTable {
 // which a byte limit has memory.
 template <class Real>
 void blend(const Sample<Real>& x, const Sample<Real>& z, double h, OwnedSample<Real>& out) {
-  out.values.clear();
-  out.indices.clear();
   out.dense = x.dense() && z.dense();
+  const bool lists = !out.dense;
+  // Where the zeros are nobody can predict: they are overwritten, in memory that is there already.
+  const std::size_t there = lists ? out.indices.capacity() : out.values.capacity();
+  out.values.resize(std::min(there, out.values.capacity()));
+  out.indices.resize(lists ? out.values.size() : 0);
+  std::size_t count = 0;
   for (std::size_t i = 0, j = 0; i < x.count || j < z.count;) {
     const bool from_x = j == z.count || (i < x.count && x.feature(i) <= z.feature(j));
     const bool from_z = i == x.count || (j < z.count && z.feature(j) <= x.feature(i));
     const std::int32_t feature = from_x ? x.feature(i) : z.feature(j);
-    double value = 0.0;
-    if (from_x) value += h * static_cast<double>(x.values[i++]);
-    if (from_z) value += (1.0 - h) * static_cast<double>(z.values[j++]);
-    if (!out.dense && static_cast<Real>(value) == Real(0)) continue;
-    if (!out.dense) out.indices.push_back(feature);
-    out.values.push_back(static_cast<Real>(value));
+    double sum = 0.0;
+    if (from_x) sum += h * static_cast<double>(x.values[i++]);
+    if (from_z) sum += (1.0 - h) * static_cast<double>(z.values[j++]);
+    const auto value = static_cast<Real>(sum);
+    const bool kept = !lists | (value != Real(0));
+    if (count == out.values.size()) [[unlikely]] {
+      if (!kept) continue;
+      out.values.push_back(value);
+      if (lists) out.indices.push_back(feature);
+    }
+    out.values[count] = value;
+    if (lists) out.indices[count] = feature;
+    count += kept;
   }
+  out.values.resize(count);
+  if (lists) out.indices.resize(count);
 }
 
 template <class Real>

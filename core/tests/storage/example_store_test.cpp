@@ -2,6 +2,7 @@
 // the other layout; byte limits.
 #include "storage/example_store.hpp"
 
+#include <cmath>
 #include <memory>
 #include <set>
 #include <vector>
@@ -130,6 +131,26 @@ TEST(slots_are_used_again_by_other_features) {
   }
 }
 
+// What a row and each example have in common, added in the order of the features: x s, or with the
+// Laplacian kernel |x - s| - |s|.
+template <class Real>
+std::vector<Real> common(const ExampleStore<Real>& store, const RowTerms<Real>& row, bool l1) {
+  std::vector<Real> sums(store.size(), Real(0));
+  const auto add = [&](std::size_t i, Real x, Real s) {
+    sums[i] += l1 ? std::abs(x - s) - std::abs(s) : x * s;
+  };
+  std::size_t h = 0;
+  for (std::size_t t = 0; t <= row.terms; ++t) {
+    for (; h < row.hit_count && row.hits[h].term == t; ++h) {
+      add(row.hits[h].example, row.hits[h].value, row.hits[h].stored);
+    }
+    for (std::size_t i = 0; i < store.size() && t < row.terms; ++i) {
+      add(i, row.term_values[t], store.columns().at(row.term_slots[t], i));
+    }
+  }
+  return sums;
+}
+
 // Rows of both layouts enter both stores, and each example and row has the same bits in both. The
 // last features are hashed.
 template <class Real>
@@ -173,6 +194,7 @@ void compare_layouts(bool l1) {
     CHECK_EQ(stores[0]->size(), stores[1]->size());
     CHECK_EQ(features_of(*stores[0]), features_of(*stores[1]));
     CHECK_EQ(rows[0].norm, rows[1].norm);
+    CHECK(common(*stores[0], rows[0], l1) == common(*stores[1], rows[1], l1));
     for (std::size_t e = 0; e < stores[0]->size(); ++e) {
       CHECK_EQ(stores[0]->norms()[e], stores[1]->norms()[e]);
     }
