@@ -97,7 +97,7 @@ void StraightPart::visit_state(StateVisitor& visitor) {
     require(size_ == (size_ > 0 ? 1 : 0) + features_.size(), "straight part");
     const std::vector<std::int32_t> features = std::move(features_);
     features_.clear();
-    features_.reserve(features.size());
+    features_.reserve(std::max(features.size() + 1, stride_) - 1);
     slots_.clear();
     in_order_ = true;
     for (const std::int32_t feature : features) {
@@ -118,6 +118,7 @@ void StraightPart::visit_state(StateVisitor& visitor) {
   visitor.field("nonzeros", nonzeros_);
   visitor.object(slots_.bytes());
   if (!visitor.loading()) return;
+  if (!variances_.empty()) variances_.reserve(stride_);
   for (const double variance : variances_) {
     require(variance > 0.0 && std::isfinite(variance), "straight part");
   }

@@ -175,6 +175,23 @@ def test_a_copy_from_a_pickle_takes_the_same_bytes(case: Case, layout: str) -> N
         model.partial_fit(X[60:220], y[60:220])
 
 
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+def test_a_copy_takes_the_same_bytes_for_features_that_come_later(layout: str) -> None:
+    random = np.random.default_rng(0)
+    X = random.standard_normal((300, 300)).astype(np.float32)
+    X[:40, 10:] = 0.0
+    y = (random.random(300) > 0.5).astype(float)
+    rows = X if layout == "dense" else scipy.sparse.csr_array(X)
+    model = as_printed("budgetron", budget="200KB", gamma=0.05, random_state=0)
+    model.partial_fit(rows[:40], y[:40], classes=[0.0, 1.0])
+    twin = pickle.loads(pickle.dumps(model))
+    for each in (model, twin):
+        each.partial_fit(rows[40:], y[40:])
+        assert each.memory_bytes_ <= 200_000
+    assert twin.memory_bytes_ == model.memory_bytes_
+    same_state(twin, model)
+
+
 @pytest.mark.parametrize("wide", [False, True])
 def test_a_warm_up_in_bytes_takes_rows_of_both_layouts(wide: bool) -> None:
     """Rows of full width are kept dense, without memory for feature numbers."""
