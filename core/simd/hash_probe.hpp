@@ -36,7 +36,7 @@ struct BucketTask {
   std::size_t count;
   std::int32_t features[kMost];
   std::uint32_t numbers[kMost];  // the place of each feature's value in `values`
-  const Real* values;            // of all features of the row or example; `erase` needs none
+  const Real* values;            // of all features of the batch; `erase` needs none
   std::size_t values_count;
   Real norm;  // `find` adds the squares of the values, as squared_norm does
   // Output, at most `count` of each: places in `features`, and the places of their home buckets

@@ -97,7 +97,7 @@ class DenseStore final : public ExampleStore<Real> {
     widths_[to] = widths_[from];
     erase(from);
   }
-  void set_columns() override { widths_.resize(stride_, 0); }
+  void set_columns(std::size_t columns) override { widths_.resize(columns, 0); }
   [[nodiscard]] std::string broken_invariant() const override {
     const std::size_t others = std::min<std::size_t>(columns_.slots(), this->first_slot_);
     return columns_.slots() == slots_.size() + others ? "" : "a slot was lost";
@@ -110,9 +110,9 @@ class DenseStore final : public ExampleStore<Real> {
   void widen(std::size_t width) {
     const std::size_t before = slots_.size();
     if (width <= before) return;
+    columns_.reserve_slots(this->first_slot_ + width);  // first, as memory may run out
     slots_.resize(width);
     std::iota(slots_.begin(), slots_.end(), this->first_slot_);
-    columns_.reserve_slots(slots_.back() + 1u);
     for (std::size_t j = before; j < width; ++j) columns_.add_slot();
     this->slots_moved_ = ++this->clock_;
   }

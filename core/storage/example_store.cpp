@@ -14,15 +14,16 @@ std::unique_ptr<ExampleStore<Real>> make_store(bool dense, bool l1, const ByteLi
   return std::make_unique<SparseStore<Real>>(l1);
 }
 
+// The stride is set last: if memory runs out before, no column is claimed that is not there.
 template <class Real>
 void ExampleStore<Real>::set_stride(std::size_t stride) {
-  stride_ = stride;
   for (Norms& norms : norms_) norms.values.resize(stride, Real(0));
   changed_.resize(stride / kLanes, 0);
-  slots_moved_ = ++clock_;
+  set_columns(stride);
   columns_.set_columns(stride, size_);
+  slots_moved_ = ++clock_;
+  stride_ = stride;
   columns_.reserve_slots(most_values() + first_slot_);
-  set_columns();
 }
 
 template <class Real>

@@ -7,8 +7,9 @@
 //                         \                              |  LimitedStore: slots in fixed memory
 //                     ValueColumns: slot = one feature, column i = example i
 //
-// The first row that is stored fixes the layout, as it fixes the dtype (Expansion::add); a byte
-// limit (byte_limit.hpp) fixes it in advance. A row of the other layout is converted when it
+// The first row that is stored fixes the layout, as it fixes the dtype (Expansion::add), unless a
+// later feature is so far that a matrix would be too wide (Expansion::make_way); a byte limit
+// (byte_limit.hpp) fixes it in advance. A row of the other layout is converted when it
 // enters: a dense store writes the zeros of a sparse row, a sparse store leaves the zeros of a
 // dense row out. Sums take terms in the order of the features, and adding 0 * s changes no bit:
 // results do not depend on the layout.
@@ -18,7 +19,8 @@
 // Invariants: padding columns and absent features are 0; norms[i] is the norm of column i by the
 // row's own arithmetic.
 //
-// Cost: append, replace, remove and extract are O(features of the example); growing is O(all).
+// Cost: append, replace, remove and extract are O(features of the example), O(width) in a dense
+// store; growing is O(all).
 #pragma once
 
 #include <algorithm>
@@ -157,7 +159,7 @@ class ExampleStore {
   [[nodiscard]] virtual bool covers(const Sample<Real>&) const { return false; }
   virtual void erase(std::size_t i) = 0;                           // column i becomes empty
   virtual void move(std::size_t from, std::size_t to) = 0;         // `to` must be empty
-  virtual void set_columns() {}                                    // resizes to stride_ columns
+  virtual void set_columns(std::size_t) {}                         // gets memory for so many
   [[nodiscard]] virtual std::string broken_invariant() const = 0;  // of the values; "" if all hold
 
   [[nodiscard]] const NormFunctions<Real>& norm_functions() const {

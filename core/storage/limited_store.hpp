@@ -48,7 +48,7 @@ class LimitedStore final : public SparseStore<Real> {
     read.clear();
     const Real* const column = this->columns_.reals() + i;
     for (std::size_t slot = this->first_slot_; slot < uses_.size(); ++slot) {
-      if (column[slot * this->stride_] != Real(0)) read.push_back(uses_[slot].feature);
+      if (column[slot * this->columns_.stride()] != Real(0)) read.push_back(uses_[slot].feature);
     }
     std::sort(read.begin(), read.end());
     return read;

@@ -134,7 +134,7 @@ class PostingTable {
 
  private:
   Task& in_buckets(Task& task) const {
-    static Cells none[2] = {};  // never written: reserve_more comes before insert
+    static Cells none[2] = {};  // has no entry: reserve_more comes before insert
     task.buckets = buckets_.empty() ? none : const_cast<Cells*>(buckets_.data());
     task.buckets_count = static_cast<std::uint32_t>(std::max<std::size_t>(2, buckets_.size()));
     return task;

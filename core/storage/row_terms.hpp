@@ -24,7 +24,7 @@ struct RowTerms {
   std::vector<Hit<Real>> hits;            // hits with postings
   std::size_t hit_count = 0;
   std::vector<std::int32_t> listed;  // scratch: features of one example (add_differences)
-  bool binary = false;  // the support is in bytes, and x has fewer than 256 values, all of them 1
+  bool binary = false;  // the support is in bytes, and x has fewer than 256 values but 0, all 1
 
   void reserve_terms(std::size_t count) {
     term_values.reserve(count);

@@ -193,9 +193,9 @@ class SparseStore : public ExampleStore<Real> {
     write(to, leaving_.view());  // first: no slot loses its last example
     erase(from);
   }
-  void set_columns() override {
-    if (posts_) most_postings_ = (stride_ + kSlotShare - 1) / kSlotShare;
-    features_.resize(stride_);
+  void set_columns(std::size_t columns) override {
+    features_.resize(columns);
+    if (posts_) most_postings_ = (columns + kSlotShare - 1) / kSlotShare;
   }
   [[nodiscard]] Real posted(std::int32_t feature, std::size_t i) const override {
     Real value(0);

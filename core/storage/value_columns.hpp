@@ -81,11 +81,11 @@ class ValueColumns {
   }
   // Sets the number of columns of every slot; the first `kept` keep their values.
   void set_columns(std::size_t columns, std::size_t kept) {
-    columns_ = columns;
     with_values([&](auto& values) {
       const std::size_t line = 64 / sizeof(values[0]);
       copy(values, values, (columns + line - 1) / line * line, kept);
     });
+    columns_ = columns;
   }
   void reserve_slots(std::size_t slots) {
     with_values([&](auto& values) { values.reserve(slots * stride_); });

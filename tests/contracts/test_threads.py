@@ -122,7 +122,7 @@ def test_a_class_may_join_while_another_thread_predicts() -> None:
 
 
 def test_predictions_do_not_wait_for_a_long_batch() -> None:
-    X, y = stream(200_000)
+    X, y = stream(1_000_000)
     model = BY_NAME["rbp"].make(budget=100).partial_fit(X[:100], y[:100], classes=[0, 1])
     done = threading.Event()
 

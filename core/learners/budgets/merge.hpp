@@ -94,7 +94,7 @@ template <class Real>
 void blend(const Sample<Real>& x, const Sample<Real>& z, double h, OwnedSample<Real>& out) {
   out.dense = x.dense() && z.dense();
   const bool lists = !out.dense;
-  // Where the zeros are nobody can predict: they are overwritten, in memory that is there already.
+  // A branch on zeros is unpredictable, so zeros are overwritten, in memory that is there already.
   const std::size_t there = lists ? out.indices.capacity() : out.values.capacity();
   out.values.resize(std::min(there, out.values.capacity()));
   out.indices.resize(lists ? out.values.size() : 0);

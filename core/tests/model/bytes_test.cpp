@@ -5,7 +5,12 @@
 // was made, not even for a moment, and the model holds what it reports.
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
+#include <memory>
 #include <new>
+#include <vector>
+
+#include "storage/example_store.hpp"
 
 #include "tests/harness.hpp"
 #include "tests/learners.hpp"
@@ -15,10 +20,16 @@ namespace {
 
 std::size_t live = 0;  // bytes allocated and not freed
 std::size_t peak = 0;
+constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+std::size_t allowed = kAll;  // allocations before one that fails
 
 constexpr std::size_t kHeader = 64;  // before each block: its size; blocks stay aligned
 
 void* take(std::size_t bytes) {
+  if (allowed != kAll && allowed-- == 0) {
+    allowed = kAll;
+    throw std::bad_alloc();
+  }
   void* block = std::aligned_alloc(kHeader, (bytes + 2 * kHeader - 1) / kHeader * kHeader);
   if (block == nullptr) throw std::bad_alloc();
   *static_cast<std::size_t*>(block) = bytes;
@@ -251,4 +262,35 @@ TEST(a_race_stays_in_its_room) {
   }
   CHECK(model->gamma() > 3 * first);
   CHECK(peak - before <= limit.bytes + kTolerance + 4 * spec->bytes());
+}
+
+// Each allocation fails once while a store gets columns, or a dense store features. It then has
+// what it had, and can be used.
+TEST(a_store_that_got_no_memory_is_as_before) {
+  const std::vector<double> values(40, 0.5);
+  for (const bool dense : {true, false}) {
+    for (const bool widens : {true, false}) {
+      for (std::size_t before = 0, failures = 1; failures > 0; ++before) {
+        failures = 0;
+        const auto store = make_store<double>(dense, false);
+        for (std::size_t i = 0; i < kLanes; ++i) store->append({values.data(), nullptr, 3});
+        if (widens) store->reserve(4 * kLanes);
+        const std::size_t stride = store->stride();
+        allowed = before;
+        try {
+          if (widens && dense) store->append({values.data(), nullptr, values.size()});
+          if (!widens) store->reserve(4 * kLanes);
+        } catch (const std::bad_alloc&) {
+          ++failures;
+          CHECK_EQ(store->stride(), stride);
+        }
+        allowed = kAll;
+        store->check_invariants();
+        for (std::size_t i = 0; i < 2 * kLanes; ++i) {
+          store->append({values.data(), nullptr, values.size()});
+        }
+        store->check_invariants();
+      }
+    }
+  }
 }

@@ -52,7 +52,7 @@ std::size_t features_of(const ExampleStore<Real>& store) {
   return features.size();
 }
 
-void fatten_and_thin_down(std::int32_t shared) {
+void give_to_many_and_take_away(std::int32_t shared) {
   SparseStore<float> support(false);
   support.reserve(kExamples);
   const auto has_slot = [&] { return support.stored(shared).slot != kNoSlot; };
@@ -90,8 +90,8 @@ void fatten_and_thin_down(std::int32_t shared) {
 }  // namespace
 
 TEST(a_feature_has_a_slot_while_many_examples_have_it) {
-  fatten_and_thin_down(7);
-  fatten_and_thin_down(1 << 20);
+  give_to_many_and_take_away(7);
+  give_to_many_and_take_away(1 << 20);
 }
 
 // Examples with more features than are looked up at once: they get slots, leave, and come again.
@@ -256,7 +256,7 @@ TEST(zeros_of_sparse_rows_are_left_out) {
 }
 
 // One free slot is enough for one new feature, and so are the slots that an example frees.
-TEST(a_room_has_as_many_features_as_slots) {
+TEST(a_byte_limit_has_as_many_features_as_slots) {
   using Features = std::vector<std::int32_t>;
   const std::vector<float> ones(4, 1.0f);
   const auto row = [&](const Features& features) {
