@@ -5,7 +5,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "storage/byte_limit.hpp"
+#include "hypothesis/capacity.hpp"
 
 namespace budgetron {
 namespace {

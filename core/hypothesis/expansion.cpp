@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/median.hpp"
+#include "hypothesis/capacity.hpp"
 #include "hypothesis/saved_examples.hpp"
 
 namespace budgetron {

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "base/linalg.hpp"
-#include "storage/byte_limit.hpp"
+#include "hypothesis/capacity.hpp"
 
 namespace budgetron {
 

@@ -90,6 +90,7 @@
 #include <utility>
 #include <vector>
 
+#include "hypothesis/capacity.hpp"
 #include "hypothesis/covariance.hpp"
 #include "hypothesis/gram_factor.hpp"
 #include "hypothesis/padded_matrix.hpp"

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/linalg.hpp"
+#include "hypothesis/capacity.hpp"
 #include "hypothesis/loss.hpp"
 #include "hypothesis/padded_matrix.hpp"
 #include "learners/learner.hpp"

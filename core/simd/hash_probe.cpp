@@ -55,15 +55,18 @@ inline void hash(const BucketTask<Real>& task, std::uint32_t (&homes)[BucketTask
   for (std::size_t k = 0; k < count; ++k) __builtin_prefetch(task.buckets + homes[k]);
 }
 
-template <class Real>
+template <class Real, bool l1>
 std::size_t find(BucketTask<Real>& task) {
   std::uint32_t homes[BucketTask<Real>::kMost];
   hash(task, homes);
   const std::size_t count = task.count;
+  using Words = typename Traits<Real>::Words;
+  Words others = {};  // the bits in which any value is not 1
   Vector<Real> norm = all<Real>(task.norm);
-  const auto add_square = [&norm, values = task.values](std::size_t k) {
+  const auto add = [&, values = task.values](std::size_t k) {
     const Vector<Real> v = all<Real>(values[k]);
-    norm = multiply_add(v, v, norm);
+    norm = l1 ? norm + absolute(v) : multiply_add(v, v, norm);
+    others |= (Words)v ^ (Words)all<Real>(Real(1));
   };
   std::size_t noted = 0;
   for (std::size_t k = 0; k < count; ++k) {
@@ -72,10 +75,11 @@ std::size_t find(BucketTask<Real>& task) {
     task.which[noted] = static_cast<std::uint32_t>(k);
     task.matches[noted] = found;
     noted += (found | bucket.passed) != 0;
-    add_square(k);
+    add(k);
   }
-  for (std::size_t k = count; k < task.values_count; ++k) add_square(k);
+  for (std::size_t k = count; k < task.values_count; ++k) add(k);
   task.norm = norm[0];
+  task.ones &= others[0] == 0;
   return noted;
 }
 
@@ -137,8 +141,8 @@ std::size_t erase(BucketTask<Real>& task, std::uint32_t example) {
 extern const HashFunctions<float> BUDGETRON_CONCAT(hash_functions_float_, BUDGETRON_ISA);
 extern const HashFunctions<double> BUDGETRON_CONCAT(hash_functions_double_, BUDGETRON_ISA);
 const HashFunctions<float> BUDGETRON_CONCAT(hash_functions_float_, BUDGETRON_ISA) = {
-    find<float>, insert<float>, erase<float>};
+    {find<float, false>, find<float, true>}, insert<float>, erase<float>};
 const HashFunctions<double> BUDGETRON_CONCAT(hash_functions_double_, BUDGETRON_ISA) = {
-    find<double>, insert<double>, erase<double>};
+    {find<double, false>, find<double, true>}, insert<double>, erase<double>};
 
 }  // namespace budgetron

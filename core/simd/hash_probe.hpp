@@ -38,7 +38,9 @@ struct BucketTask {
   std::uint32_t numbers[kMost];  // the place of each feature's value in `values`
   const Real* values;            // of all features of the batch; `erase` needs none
   std::size_t values_count;
-  Real norm;  // `find` adds the squares of the values, as squared_norm does
+  // What `find` continues: the norm, as in kernel_row.hpp, and whether all values are 1.
+  Real norm = 0;
+  bool ones = true;
   // Output, at most `count` of each: places in `features`, and the places of their home buckets
   // that hold them, as bits.
   std::uint32_t which[kMost];
@@ -57,8 +59,8 @@ struct BucketTask {
 template <class Real>
 struct HashFunctions {
   // Each function returns the number of features that it wrote to the output. `find` writes those
-  // that have entries or whose home bucket was passed.
-  std::size_t (*find)(BucketTask<Real>& task);
+  // that have entries or whose home bucket was passed; find[0] for ||x||^2, find[1] for ||x||_1.
+  std::size_t (*find[2])(BucketTask<Real>& task);
   // Inserts a posting of `example` for each feature that has fewer than `most` postings and no
   // slot; writes all others and those whose home bucket is full or was passed.
   std::size_t (*insert)(BucketTask<Real>& task, std::uint32_t example, std::uint32_t most);

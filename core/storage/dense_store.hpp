@@ -7,7 +7,6 @@
 // Cost: every operation is O(width).
 #pragma once
 
-#include <cmath>
 #include <numeric>
 
 #include "storage/example_store.hpp"
@@ -43,7 +42,7 @@ class DenseStore final : public ExampleStore<Real> {
                        Real* sums, std::vector<std::int32_t>&) const override {
     std::fill(sums, sums + (last - first), Real(0));
     last = std::min(last, size_);
-    const auto term = [squared](Real d) { return squared ? d * d : std::abs(d); };
+    const auto term = this->term(squared);
     std::size_t k = 0;
     for (std::size_t j = 0; j < slots_.size(); ++j) {
       const bool there = k < x.count && static_cast<std::size_t>(x.feature(k)) == j;
@@ -65,10 +64,7 @@ class DenseStore final : public ExampleStore<Real> {
     out.dense = true;
     out.indices.clear();
     out.values.resize(static_cast<std::size_t>(widths_[i]));
-    const Real* const column = columns_.reals() + i;
-    for (std::size_t j = 0; j < out.values.size(); ++j) {
-      out.values[j] = column[slots_[j] * columns_.stride()];
-    }
+    columns_.get({slots_.data(), out.values.size()}, i, out.values.data());
   }
   void count_bytes(StateVisitor& visitor) const override {
     visitor.object(sizeof(*this));

@@ -24,6 +24,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -152,6 +153,10 @@ class ExampleStore {
     columns_.add_slot();
   }
 
+  // What add_differences adds for a difference.
+  static auto term(bool squared) {
+    return [squared](Real d) { return squared ? d * d : std::abs(d); };
+  }
   // The value in a posting; 0 if there is none.
   [[nodiscard]] virtual Real posted(std::int32_t, std::size_t) const { return Real(0); }
   // Writes x into column i, which is empty, or whose values x covers.

@@ -20,9 +20,10 @@ class LimitedStore final : public SparseStore<Real> {
     free_.reserve(most_slots_);
     this->leaving_.reserve(this->most_values());
     // Use the array or the hash table, whichever is smaller.
-    this->first_hashed_ = limit.width / 8 <= limit.slots ? limit.width : 0;
+    const bool array = limit.width / 8 <= limit.slots;
+    this->first_hashed_ = array ? limit.width : 0;
     this->array_.resize(this->first_hashed_, kNoSlot);
-    if (this->array_.empty()) this->table_.reserve_more(limit.slots + 1);
+    this->table_.reserve_more(array ? 0 : limit.slots + 1);
   }
   [[nodiscard]] bool fits(const Sample<Real>& x) const override {
     const std::size_t left = most_slots_ - (uses_.size() - free_.size());
@@ -39,7 +40,8 @@ class LimitedStore final : public SparseStore<Real> {
   }
   [[nodiscard]] std::size_t most_terms() const override {
     const ByteLimit& limit = this->limit_;
-    return this->unknown_ == kNoSlot ? std::min(limit.width, limit.slots + 1) : limit.width;
+    const std::size_t unknown = limit.width * this->first_slot_;  // terms of the Laplacian kernel
+    return std::min(limit.width, limit.slots + 1 + unknown);
   }
 
  protected:

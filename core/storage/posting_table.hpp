@@ -48,7 +48,9 @@ class PostingTable {
   [[nodiscard]] std::size_t postings() const { return postings_; }
 
   // ---- many features at once (hash_probe.hpp) ---------------------------------------------------
-  std::size_t find(Task& task) const { return hash_functions<Real>().find(in_buckets(task)); }
+  std::size_t find(Task& task, std::size_t norm) const {
+    return hash_functions<Real>().find[norm](in_buckets(task));
+  }
   // Precondition: reserve_more was called.
   std::size_t insert(Task& task, std::size_t example, std::size_t most) {
     const std::size_t others = hash_functions<Real>().insert(

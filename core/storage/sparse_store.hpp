@@ -42,29 +42,14 @@ class SparseStore : public ExampleStore<Real> {
     TermWriter<Real> terms(row, std::min(x.count, most_terms_));
     Some some;
     BucketTask<Real>& others = some.others;
-    others.norm = Real(0);
-    if (this->unknown_ != kNoSlot) {
-      for (std::size_t k = 0; k < x.count;) {
-        k = some.read(x, k, true);
-        find_slots(some);
-        std::replace(some.slots, some.slots + some.features.size(), kNoSlot, this->unknown_);
-        for (std::size_t n = 0; n < some.features.size(); ++n) {
-          terms.add(some.values[n], some.slots[n]);
-        }
-      }
-      row.norm = this->norm_of(x);
-      return terms.finish();
-    }
-    bool ones = true;  // all values; of a dense row those that are not 0
     for (std::size_t k = 0; k < x.count;) {
-      k = some.read(x, k, x.dense());
+      k = some.read(x, k);
       const std::size_t known = look_up(some);
-      for (std::size_t n = 0; ones && n < some.features.size(); ++n) {
-        ones = some.values[n] == Real(1);
+      const std::size_t found = table_.find(others, this->first_slot_);
+      if (this->first_slot_ > 0) {
+        add_all(some, known, found, terms);
+        continue;
       }
-      const bool counted = ones && others.count == 0;
-      const std::size_t found = counted ? 0 : table_.find(others);
-      if (counted) others.norm += static_cast<Real>(some.features.size());
       std::size_t n = 0;
       for (std::size_t f = 0; f < found; ++f) {
         const std::size_t number = others.numbers[others.which[f]];
@@ -76,13 +61,13 @@ class SparseStore : public ExampleStore<Real> {
     }
     terms.finish();
     row.norm = others.norm;
-    row.binary = ones && row.norm < Real(256) && columns_.bytes();
+    row.binary = others.ones && row.norm < Real(256);
   }
   // Merges, for each example, its sorted features with those of x.
   void add_differences(const Sample<Real>& x, bool squared, std::size_t first, std::size_t last,
                        Real* sums, std::vector<std::int32_t>& listed) const override {
     std::fill(sums, sums + (last - first), Real(0));
-    const auto term = [squared](Real d) { return squared ? d * d : std::abs(d); };
+    const auto term = this->term(squared);
     for (std::size_t i = first; i < std::min(last, size_); ++i) {
       Real& sum = sums[i - first];
       std::size_t k = 0;
@@ -106,15 +91,29 @@ class SparseStore : public ExampleStore<Real> {
     return found;
   }
   [[nodiscard]] bool dense() const override { return false; }
+  // Its features are looked up as those of a row, whose values are not known yet.
   void extract(std::size_t i, OwnedSample<Real>& out) const override {
     const std::span<const std::int32_t> features = features_of(i, out.indices);
     if (features.data() != out.indices.data()) {
       out.indices.assign(features.begin(), features.end());
     }
     out.dense = false;
-    out.values.clear();
-    for (const std::int32_t feature : out.indices) {
-      out.values.push_back(this->value(stored(feature), i));
+    out.values.assign(out.indices.size(), Real(0));
+    Some some;
+    for (std::size_t k = 0; k < out.values.size();) {
+      Real* const values = out.values.data() + k;
+      k = some.read(out.view(), k);
+      columns_.get({some.slots, look_up(some)}, i, values);
+      BucketTask<Real>& others = some.others;
+      const std::size_t found = others.count > 0 ? table_.find(others, 0) : 0;
+      for (std::size_t f = 0; f < found; ++f) {
+        const std::uint32_t which = others.which[f];
+        table_.visit(others.features[which], others.matches[f], [&](const Entry& entry) {
+          Real& value = values[others.numbers[which]];
+          if (entry.is_slot()) value = columns_.at(entry.slot(), i);
+          if (entry.example() == i) value = entry.value();
+        });
+      }
     }
   }
   void count_bytes(StateVisitor& visitor) const override {
@@ -158,7 +157,7 @@ class SparseStore : public ExampleStore<Real> {
     const bool zeros = nonzeros(x) < x.count;
     Some some;
     for (std::size_t k = 0; k < x.count;) {
-      k = some.read(x, k, x.dense() || zeros);
+      k = some.read(x, k, zeros);
       put(i, some);
       note(some.features);
     }
@@ -195,7 +194,7 @@ class SparseStore : public ExampleStore<Real> {
   }
   void set_columns(std::size_t columns) override {
     features_.resize(columns);
-    if (posts_) most_postings_ = (columns + kSlotShare - 1) / kSlotShare;
+    most_postings_ = (columns * posts_ + kSlotShare - 1) / kSlotShare;
   }
   [[nodiscard]] Real posted(std::int32_t feature, std::size_t i) const override {
     Real value(0);
@@ -235,10 +234,11 @@ class SparseStore : public ExampleStore<Real> {
     std::uint32_t slots[kMost];  // in the array
     BucketTask<Real> others;     // those without one
 
-    // Reads the next features of x, from value k on; returns where it ended. `copies`: x is dense,
-    // or has zeros, which are left out.
-    std::size_t read(const Sample<Real>& x, std::size_t k, bool copies) {
-      if (!copies) {
+    Some() { others.norm = Real(0); }
+    // Reads the next features of x, from value k on; returns where it ended. `zeros`: those of a
+    // sparse row are left out, too.
+    std::size_t read(const Sample<Real>& x, std::size_t k, bool zeros = false) {
+      if (!x.dense() && !zeros) {
         features = {x.indices + k, std::min(kMost, x.count - k)};
         values = x.values + k;
         return k + features.size();
@@ -281,17 +281,18 @@ class SparseStore : public ExampleStore<Real> {
     others.values_count = features.size();
     return known;
   }
-  // The same where no feature has postings: afterwards some.slots has the slots of all features.
-  void find_slots(Some& some) const {
-    const std::size_t known = look_up(some);
-    std::fill(some.slots + known, some.slots + some.features.size(), kNoSlot);
+  // The terms of the Laplacian kernel: all features, which have a slot or read that of zeros.
+  void add_all(Some& some, std::size_t known, std::size_t found, TermWriter<Real>& terms) const {
     const BucketTask<Real>& others = some.others;
-    const std::size_t found = others.count > 0 ? table_.find(some.others) : 0;
+    const std::size_t count = some.features.size();
+    std::fill(some.slots + known, some.slots + count, kNoSlot);
     for (std::size_t f = 0; f < found; ++f) {
       const std::uint32_t which = others.which[f];
       table_.visit(others.features[which], others.matches[f],
                    [&](const Entry& entry) { some.slots[others.numbers[which]] = entry.slot(); });
     }
+    std::replace(some.slots, some.slots + count, kNoSlot, this->unknown_);
+    for (std::size_t n = 0; n < count; ++n) terms.add(some.values[n], some.slots[n]);
   }
 
   // ---- slots ------------------------------------------------------------------------------------
@@ -302,8 +303,6 @@ class SparseStore : public ExampleStore<Real> {
       free_.push_back(static_cast<std::uint32_t>(uses_.size() - 1));
     }
     const std::uint32_t slot = free_.back();
-    free_.pop_back();
-    uses_[slot].feature = feature;
     const auto at = static_cast<std::size_t>(feature);
     if (at >= first_hashed_) {
       table_.reserve_more(1);
@@ -312,6 +311,8 @@ class SparseStore : public ExampleStore<Real> {
       if (at >= array_.size()) array_.resize(at + 1, kNoSlot);
       array_[at] = slot;
     }
+    free_.pop_back();
+    uses_[slot].feature = feature;
     return slot;
   }
   void leave(std::uint32_t slot) {

@@ -33,24 +33,23 @@ class ValueColumns {
   [[nodiscard]] const Real* reals() const { return reals_.data(); }
   [[nodiscard]] const std::uint8_t* ones() const { return ones_.data(); }
 
-  // Calls use(values) with the vector that is in use.
-  template <class Use>
-  auto with_values(Use use) {
-    return bytes_ ? use(ones_) : use(reals_);
-  }
-  template <class Use>
-  auto with_values(Use use) const {
-    return bytes_ ? use(ones_) : use(reals_);
-  }
   [[nodiscard]] Real at(std::size_t slot, std::size_t i) const {
     return with_values(
-        [&](const auto& values) { return static_cast<Real>(values[slot * stride_ + i]); });
+        *this, [&](const auto& values) { return static_cast<Real>(values[slot * stride_ + i]); });
+  }
+  // values[n] becomes the value of example i in slots[n]; kNoSlot is passed over.
+  void get(std::span<const std::uint32_t> slots, std::size_t i, Real* values) const {
+    with_values(*this, [&](const auto& stored) {
+      for (std::size_t n = 0; n < slots.size(); ++n) {
+        if (slots[n] != kNoSlot) values[n] = static_cast<Real>(stored[slots[n] * stride_ + i]);
+      }
+    });
   }
   // Example i gets value_of(slots[n], n) in slots[n]; kNoSlot is passed over. Precondition: if
   // values are bytes, a byte can hold these.
   template <class ValueOf>
   void set(std::span<const std::uint32_t> slots, std::size_t i, ValueOf value_of) {
-    with_values([&, stride = stride_](auto& values) {
+    with_values(*this, [&, stride = stride_](auto& values) {
       auto* const column = values.data() + i;
       for (std::size_t n = 0; n < slots.size(); ++n) {
         if (slots[n] == kNoSlot) continue;
@@ -81,21 +80,21 @@ class ValueColumns {
   }
   // Sets the number of columns of every slot; the first `kept` keep their values.
   void set_columns(std::size_t columns, std::size_t kept) {
-    with_values([&](auto& values) {
+    with_values(*this, [&](auto& values) {
       const std::size_t line = 64 / sizeof(values[0]);
       copy(values, values, (columns + line - 1) / line * line, kept);
     });
     columns_ = columns;
   }
   void reserve_slots(std::size_t slots) {
-    with_values([&](auto& values) { values.reserve(slots * stride_); });
+    with_values(*this, [&](auto& values) { values.reserve(slots * stride_); });
   }
   void add_slot() {  // filled with zeros
-    with_values([&](auto& values) { values.resize((slots_ + 1) * stride_, 0); });
+    with_values(*this, [&](auto& values) { values.resize((slots_ + 1) * stride_, 0); });
     ++slots_;
   }
   [[nodiscard]] std::size_t nonzeros() const {
-    return with_values([](const auto& values) {
+    return with_values(*this, [](const auto& values) {
       return values.size() - static_cast<std::size_t>(std::count(values.begin(), values.end(), 0));
     });
   }
@@ -105,6 +104,11 @@ class ValueColumns {
   }
 
  private:
+  // Calls use(values) with the vector that is in use.
+  template <class Columns, class Use>
+  static auto with_values(Columns& columns, Use use) {
+    return columns.bytes_ ? use(columns.ones_) : use(columns.reals_);
+  }
   // `to` becomes `from` with slots that are `stride` apart and the first `kept` columns.
   template <class From, class To>
   void copy(const From& from, To& to, std::size_t stride, std::size_t kept) {

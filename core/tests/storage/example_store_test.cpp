@@ -172,7 +172,7 @@ void compare_layouts(bool l1) {
     for (const std::int32_t feature : features) {
       if (random.below(3) == 0) continue;
       indices.push_back(feature);
-      values.push_back(static_cast<Real>(random.uniform()));
+      values.push_back(static_cast<Real>(random.uniform() - 0.5));
       dense[static_cast<std::size_t>(feature)] = values.back();
     }
     const Sample<Real> whole{dense.data(), nullptr, width};
@@ -238,6 +238,19 @@ TEST(a_saved_layout_is_no_promise) {
   again.check_invariants();
   CHECK(Saved(again).indices == Saved(sparse).indices);
   CHECK(Saved(again).values == Saved(sparse).values);
+}
+
+// A sparse row that has as many values as the matrix has features need not have the same ones.
+TEST(a_matrix_keeps_nothing_of_a_replaced_example) {
+  DenseStore<float> support(false);
+  const std::vector<float> values = {2.0f, 3.0f};
+  const std::vector<std::int32_t> indices = {1, 5};
+  support.append({values.data(), nullptr, 2});
+  support.replace(0, {values.data(), indices.data(), 2});
+  support.check_invariants();
+  CHECK_EQ(support.value(support.stored(0), 0), 0.0f);
+  CHECK_EQ(support.value(support.stored(1), 0), 2.0f);
+  CHECK_EQ(support.value(support.stored(5), 0), 3.0f);
 }
 
 // Zeros in a sparse row are not stored.

@@ -35,7 +35,6 @@ BucketTask<Real> task_of(const std::vector<std::int32_t>& features,
   std::iota(task.numbers, task.numbers + features.size(), 0u);
   task.values = values.data();
   task.values_count = values.size();
-  task.norm = Real(0);
   return task;
 }
 
@@ -85,10 +84,16 @@ void exercise(const std::vector<std::int32_t>& features) {
     }
     table.reserve_more(some.size());
     BucketTask<Real> work = task_of(some, values);
-    Real norm(0);
-    for (const Real value : values) norm += value * value;
-    table.find(work);
-    CHECK_EQ(work.norm, norm);
+    Real norms[2] = {};  // ||x||^2 and ||x||_1
+    for (const Real value : values) {
+      norms[0] += value * value;
+      norms[1] += value;
+    }
+    for (const std::size_t norm : {1, 0}) {
+      work.norm = Real(0);
+      table.find(work, norm);
+      CHECK_EQ(work.norm, norms[norm]);
+    }
     const std::size_t others = table.insert(work, example, most);
     std::vector<bool> other(some.size(), false);
     for (std::size_t c = 0; c < others; ++c) {
@@ -165,10 +170,13 @@ TEST(buckets_find_only_what_is_there) {
   table.visit(features[0], [](const auto&) { CHECK(false); });
   table.reserve_more(features.size());
   for (std::size_t k = 0; k < 30; ++k) table.insert(features[k], 7, 1.0f);
-  const std::vector<float> values(50, 2.0f);
+  const std::vector<float> values(50, -2.0f);
   BucketTask<float> work = task_of(features, values);  // more values than features
   work.norm = 1.0f;
-  const std::size_t found = table.find(work);
+  table.find(work, 1);
+  CHECK_EQ(work.norm, 101.0f);
+  work.norm = 1.0f;
+  const std::size_t found = table.find(work, 0);
   CHECK_EQ(work.norm, 201.0f);
   std::vector<std::int32_t> there;
   for (std::size_t c = 0; c < found; ++c) {
@@ -180,6 +188,21 @@ TEST(buckets_find_only_what_is_there) {
   table.visit(features[3], [&](const auto& entry) { table.erase(entry); });
   table.visit(features[3], [](const auto&) { CHECK(false); });
   CHECK(table.consistent());
+}
+
+// Values that are not looked up count, too, and a later part does not forget an earlier one.
+TEST(a_search_says_whether_all_values_are_ones) {
+  PostingTable<double> table;
+  std::vector<double> values(9, 1.0);
+  BucketTask<double> work = task_of({70000, 80000}, values);
+  table.find(work, 0);
+  CHECK(work.ones);
+  values.back() = 2.0;
+  table.find(work, 0);
+  CHECK(!work.ones);
+  values.back() = 1.0;
+  table.find(work, 0);
+  CHECK(!work.ones);
 }
 
 // Entries that left may have passed every bucket: a search ends all the same.
