@@ -1,7 +1,7 @@
 // Stored examples of sparse rows in fixed memory (byte_limit.hpp): so many slots, and no postings.
 //
-// All memory is allocated at the start. An example's features are not listed: they are those of the
-// slots where its column is not 0. A row fits if slots are left for its features.
+// All memory is allocated at the start. Examples have no lists of their features, which are those
+// of the slots where their column is not 0. A row fits if slots are left for its features.
 //
 // Cost: O(features of the example) to add; O(slots) to erase, move and extract.
 #pragma once
@@ -35,8 +35,7 @@ class LimitedStore final : public SparseStore<Real> {
     return missing <= left;
   }
   [[nodiscard]] bool fits_alone(const Sample<Real>& x) const override {
-    const std::size_t most = this->limit_.slots;
-    return x.count <= most || this->nonzeros(x) <= most;
+    return this->nonzeros(x) <= this->limit_.slots;
   }
   [[nodiscard]] std::size_t most_terms() const override {
     const ByteLimit& limit = this->limit_;
@@ -48,12 +47,12 @@ class LimitedStore final : public SparseStore<Real> {
   [[nodiscard]] std::span<const std::int32_t> features_of(
       std::size_t i, std::vector<std::int32_t>& read) const override {
     read.clear();
-    const Real* const column = this->columns_.reals() + i;
-    for (std::size_t slot = this->first_slot_; slot < uses_.size(); ++slot) {
-      if (column[slot * this->columns_.stride()] != Real(0)) read.push_back(uses_[slot].feature);
-    }
+    for_each_slot(i, [&](std::uint32_t slot) { read.push_back(uses_[slot].feature); });
     std::sort(read.begin(), read.end());
     return read;
+  }
+  void erase(std::size_t i) override {
+    for_each_slot(i, [&](std::uint32_t slot) { this->clear({&slot, 1}, i); });
   }
   void write(std::size_t i, const Sample<Real>& x) override {
     this->write_values(i, x, [](std::span<const std::int32_t>) {});
@@ -61,6 +60,15 @@ class LimitedStore final : public SparseStore<Real> {
 
  private:
   using SparseStore<Real>::uses_, SparseStore<Real>::free_;
+
+  // Calls use(slot) for the slots where example i is not 0.
+  template <class Use>
+  void for_each_slot(std::size_t i, Use use) const {
+    const Real* const column = this->columns_.reals() + i;
+    for (std::uint32_t slot = this->first_slot_; slot < uses_.size(); ++slot) {
+      if (column[slot * this->columns_.stride()] != Real(0)) use(slot);
+    }
+  }
 
   const std::size_t most_slots_;  // with kZeroSlot
 };

@@ -171,14 +171,10 @@ class SparseStore : public ExampleStore<Real> {
   }
   void erase(std::size_t i) override {
     Some some;
-    for (std::span<const std::int32_t> left = features_of(i, leaving_.indices); !left.empty();) {
+    for (std::span<const std::int32_t> left = features_[i]; !left.empty();) {
       some.features = left.first(std::min(kMost, left.size()));
       left = left.subspan(some.features.size());
-      const std::size_t known = look_up(some);
-      columns_.set({some.slots, known}, i, [this](std::uint32_t slot, std::size_t) {
-        leave(slot);
-        return Real(0);
-      });
+      clear({some.slots, look_up(some)}, i);
       const BucketTask<Real>& others = some.others;
       const std::size_t rest = table_.erase(some.others, i);
       for (std::size_t r = 0; r < rest; ++r) {
@@ -221,6 +217,14 @@ class SparseStore : public ExampleStore<Real> {
     if (std::ranges::count(uses, 0u, &Use::examples) != std::ssize(uses)) return "uses of a slot";
     if (postings != table_.postings()) return "a posting of no example";
     return table_.consistent() ? "" : "the hash table";
+  }
+
+  // Example i loses the features of these slots.
+  void clear(std::span<const std::uint32_t> slots, std::size_t i) {
+    columns_.set(slots, i, [this](std::uint32_t slot, std::size_t) {
+      if (--uses_[slot].examples == 0) release(slot, uses_[slot].feature);
+      return Real(0);
+    });
   }
 
  private:
@@ -315,9 +319,6 @@ class SparseStore : public ExampleStore<Real> {
     uses_[slot].feature = feature;
     return slot;
   }
-  void leave(std::uint32_t slot) {
-    if (--uses_[slot].examples == 0) release(slot, uses_[slot].feature);
-  }
   [[gnu::noinline]] void release(std::uint32_t slot, std::int32_t feature) {
     const auto at = static_cast<std::size_t>(feature);
     if (at < array_.size()) array_[at] = kNoSlot;
@@ -380,8 +381,8 @@ class SparseStore : public ExampleStore<Real> {
   void drop(std::size_t i, std::int32_t feature, std::uint32_t matches) {
     table_.visit(feature, matches, [&](const Entry& entry) {
       if (entry.is_slot()) {
-        columns_.set(entry.slot(), i, Real(0));
-        leave(entry.slot());
+        const std::uint32_t slot = entry.slot();
+        clear({&slot, 1}, i);
       } else if (entry.example() == i) {
         table_.erase(entry);
       }

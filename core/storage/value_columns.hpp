@@ -61,17 +61,10 @@ class ValueColumns {
   void set(std::uint32_t slot, std::size_t i, Real value) {
     set({&slot, 1}, i, [=](std::uint32_t, std::size_t) { return value; });
   }
-  [[nodiscard]] static bool binary(const Real* values, std::size_t count) {
-    bool binary = true;
-    for (std::size_t k = 0; k < count; ++k) {
-      binary &= (values[k] == Real(0)) | (values[k] == Real(1));
-    }
-    return binary;
-  }
-
   // Converts to Real if bytes cannot hold these values.
   void hold(const Real* values, std::size_t count) {
-    if (bytes_ && !binary(values, count)) widen();
+    const auto binary = [](Real v) { return v == Real(0) || v == Real(1); };
+    if (bytes_ && !std::all_of(values, values + count, binary)) widen();
   }
   void widen() {
     copy(ones_, reals_, columns_, columns_);
