@@ -177,9 +177,14 @@ class SparseStore : public ExampleStore<Real> {
       clear({some.slots, look_up(some)}, i);
       const BucketTask<Real>& others = some.others;
       const std::size_t rest = table_.erase(some.others, i);
+      std::size_t slots = 0;
       for (std::size_t r = 0; r < rest; ++r) {
-        drop(i, others.features[others.which[r]], others.matches[r]);
+        table_.visit(others.features[others.which[r]], others.matches[r], [&](const Entry& entry) {
+          if (entry.is_slot()) some.slots[slots++] = entry.slot();
+          if (entry.example() == i) table_.erase(entry);
+        });
       }
+      clear({some.slots, slots}, i);
     }
     features_[i].clear();
   }
@@ -376,17 +381,6 @@ class SparseStore : public ExampleStore<Real> {
   void put(std::size_t i, std::uint32_t slot, Real value) {
     ++uses_[slot].examples;
     columns_.set(slot, i, value);
-  }
-  // Example i loses one feature.
-  void drop(std::size_t i, std::int32_t feature, std::uint32_t matches) {
-    table_.visit(feature, matches, [&](const Entry& entry) {
-      if (entry.is_slot()) {
-        const std::uint32_t slot = entry.slot();
-        clear({&slot, 1}, i);
-      } else if (entry.example() == i) {
-        table_.erase(entry);
-      }
-    });
   }
 
   const bool posts_;
