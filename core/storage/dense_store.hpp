@@ -100,7 +100,7 @@ class DenseStore final : public ExampleStore<Real> {
   }
 
  private:
-  using ExampleStore<Real>::size_, ExampleStore<Real>::stride_, ExampleStore<Real>::columns_;
+  using ExampleStore<Real>::size_, ExampleStore<Real>::columns_;
 
   // Makes space for at least `width` features: exactly the memory they need, in one allocation.
   void widen(std::size_t width) {

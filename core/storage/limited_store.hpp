@@ -1,9 +1,9 @@
 // Stored examples of sparse rows in fixed memory (byte_limit.hpp): so many slots, and no postings.
 //
-// All memory is allocated at the start. Examples have no lists of their features, which are those
-// of the slots where their column is not 0. A row fits if slots are left for its features.
+// All memory is allocated at the start. No example lists its features: they are those of the slots
+// where its column is not 0. A row fits if slots are left for its features.
 //
-// Cost: O(features of the example) to add; O(slots) to erase, move and extract.
+// Cost: O(features of the example) to add; O(slots) to replace, remove and extract.
 #pragma once
 
 #include "storage/sparse_store.hpp"
@@ -13,12 +13,10 @@ namespace budgetron {
 template <class Real>
 class LimitedStore final : public SparseStore<Real> {
  public:
-  LimitedStore(bool l1, const ByteLimit& limit)
-      : SparseStore<Real>(l1, false, limit), most_slots_(limit.slots + this->first_slot_) {
+  LimitedStore(bool l1, const ByteLimit& limit) : SparseStore<Real>(l1, false, limit) {
     this->most_terms_ = most_terms();
-    uses_.reserve(most_slots_);
-    free_.reserve(most_slots_);
-    this->leaving_.reserve(this->most_values());
+    uses_.reserve(most_slots());
+    free_.reserve(most_slots());
     // Use the array or the hash table, whichever is smaller.
     const bool array = limit.width / 8 <= limit.slots;
     this->first_hashed_ = array ? limit.width : 0;
@@ -26,7 +24,7 @@ class LimitedStore final : public SparseStore<Real> {
     this->table_.reserve_more(array ? 0 : limit.slots + 1);
   }
   [[nodiscard]] bool fits(const Sample<Real>& x) const override {
-    const std::size_t left = most_slots_ - (uses_.size() - free_.size());
+    const std::size_t left = most_slots() - (uses_.size() - free_.size());
     if (x.count <= left) return true;
     std::size_t missing = 0;
     for (std::size_t k = 0; k < x.count; ++k) {
@@ -44,16 +42,18 @@ class LimitedStore final : public SparseStore<Real> {
   }
 
  protected:
-  [[nodiscard]] std::span<const std::int32_t> features_of(
-      std::size_t i, std::vector<std::int32_t>& read) const override {
-    read.clear();
-    for_each_slot(i, [&](std::uint32_t slot) { read.push_back(uses_[slot].feature); });
-    std::sort(read.begin(), read.end());
-    return read;
+  void list_features(std::size_t i, std::vector<std::int32_t>& features) const override {
+    features.clear();
+    for_each_slot(i, [&](std::uint32_t slot) { features.push_back(uses_[slot].feature); });
+    std::sort(features.begin(), features.end());
   }
   void erase(std::size_t i) override {
     for_each_slot(i, [&](std::uint32_t slot) { this->clear({&slot, 1}, i); });
   }
+  void move(std::size_t from, std::size_t to) override {
+    for_each_slot(from, [&](std::uint32_t slot) { this->move_value(slot, from, to); });
+  }
+  void set_columns(std::size_t) override {}
   void write(std::size_t i, const Sample<Real>& x) override {
     this->write_values(i, x, [](std::span<const std::int32_t>) {});
   }
@@ -69,8 +69,7 @@ class LimitedStore final : public SparseStore<Real> {
       if (column[slot * this->columns_.stride()] != Real(0)) use(slot);
     }
   }
-
-  const std::size_t most_slots_;  // with kZeroSlot
+  [[nodiscard]] std::size_t most_slots() const { return this->limit_.slots + this->first_slot_; }
 };
 
 }  // namespace budgetron

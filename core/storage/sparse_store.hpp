@@ -40,24 +40,24 @@ class SparseStore : public ExampleStore<Real> {
 
   void gather(const Sample<Real>& x, RowTerms<Real>& row) const override {
     TermWriter<Real> terms(row, std::min(x.count, most_terms_));
-    Some some;
-    BucketTask<Real>& others = some.others;
+    Part part;
+    BucketTask<Real>& others = part.others;
     for (std::size_t k = 0; k < x.count;) {
-      k = some.read(x, k);
-      const std::size_t known = look_up(some);
+      k = part.read(x, k);
+      const std::size_t known = look_up(part);
       const std::size_t found = table_.find(others, this->first_slot_);
       if (this->first_slot_ > 0) {
-        add_all(some, known, found, terms);
+        add_all(part, known, found, terms);
         continue;
       }
       std::size_t n = 0;
       for (std::size_t f = 0; f < found; ++f) {
         const std::size_t number = others.numbers[others.which[f]];
-        for (; n < std::min(number, known); ++n) terms.add(some.values[n], some.slots[n]);
-        table_.visit(some.features[number], others.matches[f],
-                     [&](const Entry& entry) { terms.add_entry(some.values[number], entry); });
+        for (; n < std::min(number, known); ++n) terms.add(part.values[n], part.slots[n]);
+        table_.visit(part.features[number], others.matches[f],
+                     [&](const Entry& entry) { terms.add_entry(part.values[number], entry); });
       }
-      for (; n < known; ++n) terms.add(some.values[n], some.slots[n]);
+      for (; n < known; ++n) terms.add(part.values[n], part.slots[n]);
     }
     terms.finish();
     row.norm = others.norm;
@@ -71,7 +71,8 @@ class SparseStore : public ExampleStore<Real> {
     for (std::size_t i = first; i < std::min(last, size_); ++i) {
       Real& sum = sums[i - first];
       std::size_t k = 0;
-      for (const std::int32_t feature : features_of(i, listed)) {
+      list_features(i, listed);
+      for (const std::int32_t feature : listed) {
         for (; k < x.count && x.feature(k) < feature; ++k) sum += term(x.values[k]);
         const bool there = k < x.count && x.feature(k) == feature;
         const Real value = there ? x.values[k++] : Real(0);
@@ -93,18 +94,15 @@ class SparseStore : public ExampleStore<Real> {
   [[nodiscard]] bool dense() const override { return false; }
   // Its features are looked up as those of a row, whose values are not known yet.
   void extract(std::size_t i, OwnedSample<Real>& out) const override {
-    const std::span<const std::int32_t> features = features_of(i, out.indices);
-    if (features.data() != out.indices.data()) {
-      out.indices.assign(features.begin(), features.end());
-    }
+    list_features(i, out.indices);
     out.dense = false;
     out.values.assign(out.indices.size(), Real(0));
-    Some some;
+    Part part;
     for (std::size_t k = 0; k < out.values.size();) {
       Real* const values = out.values.data() + k;
-      k = some.read(out.view(), k);
-      columns_.get({some.slots, look_up(some)}, i, values);
-      BucketTask<Real>& others = some.others;
+      k = part.read(out.view(), k);
+      columns_.get({part.slots, look_up(part)}, i, values);
+      BucketTask<Real>& others = part.others;
       const std::size_t found = others.count > 0 ? table_.find(others, 0) : 0;
       for (std::size_t f = 0; f < found; ++f) {
         const std::uint32_t which = others.which[f];
@@ -125,8 +123,6 @@ class SparseStore : public ExampleStore<Real> {
     visitor.scratch(free_);
     visitor.scratch(features_);
     for (const auto& features : features_) visitor.scratch(features);
-    visitor.scratch(leaving_.values);
-    visitor.scratch(leaving_.indices);
   }
   [[nodiscard]] std::size_t postings() const { return table_.postings(); }
 
@@ -136,16 +132,15 @@ class SparseStore : public ExampleStore<Real> {
     std::uint32_t examples = 0;  // how many have the feature
   };
 
-  using ExampleStore<Real>::size_, ExampleStore<Real>::stride_, ExampleStore<Real>::columns_;
+  using ExampleStore<Real>::size_, ExampleStore<Real>::columns_;
 
   // `posts`: some features have postings, and values may be bytes.
   SparseStore(bool l1, bool posts, const ByteLimit& limit)
       : ExampleStore<Real>(l1, posts, limit), posts_(posts), uses_(this->first_slot_) {}
 
-  // The features of example i in their order; `read` is a buffer for them.
-  [[nodiscard]] virtual std::span<const std::int32_t> features_of(
-      std::size_t i, std::vector<std::int32_t>& /*read*/) const {
-    return features_[i];
+  // The features of example i in their order.
+  virtual void list_features(std::size_t i, std::vector<std::int32_t>& features) const {
+    features.assign(features_[i].begin(), features_[i].end());
   }
   [[nodiscard]] static std::size_t nonzeros(const Sample<Real>& x) {
     return x.count - static_cast<std::size_t>(std::count(x.values, x.values + x.count, Real(0)));
@@ -155,43 +150,49 @@ class SparseStore : public ExampleStore<Real> {
   void write_values(std::size_t i, const Sample<Real>& x, Note note) {
     columns_.hold(x.values, x.count);
     const bool zeros = nonzeros(x) < x.count;
-    Some some;
+    Part part;
     for (std::size_t k = 0; k < x.count;) {
-      k = some.read(x, k, zeros);
-      put(i, some);
-      note(some.features);
+      k = part.read(x, k, zeros);
+      put(i, part);
+      note(part.features);
     }
   }
   void write(std::size_t i, const Sample<Real>& x) override {
     std::vector<std::int32_t>& listed = features_[i];
+    listed.clear();  // a failed allocation may have left some
     listed.reserve(nonzeros(x));
     write_values(i, x, [&listed](std::span<const std::int32_t> features) {
       listed.insert(listed.end(), features.begin(), features.end());
     });
   }
   void erase(std::size_t i) override {
-    Some some;
+    Part part;
     for (std::span<const std::int32_t> left = features_[i]; !left.empty();) {
-      some.features = left.first(std::min(kMost, left.size()));
-      left = left.subspan(some.features.size());
-      clear({some.slots, look_up(some)}, i);
-      const BucketTask<Real>& others = some.others;
-      const std::size_t rest = table_.erase(some.others, i);
+      part.features = left.first(std::min(kMost, left.size()));
+      left = left.subspan(part.features.size());
+      clear({part.slots, look_up(part)}, i);
+      const BucketTask<Real>& others = part.others;
+      const std::size_t rest = table_.erase(part.others, i);
       std::size_t slots = 0;
       for (std::size_t r = 0; r < rest; ++r) {
         table_.visit(others.features[others.which[r]], others.matches[r], [&](const Entry& entry) {
-          if (entry.is_slot()) some.slots[slots++] = entry.slot();
+          if (entry.is_slot()) part.slots[slots++] = entry.slot();
           if (entry.example() == i) table_.erase(entry);
         });
       }
-      clear({some.slots, slots}, i);
+      clear({part.slots, slots}, i);
     }
     features_[i].clear();
   }
   void move(std::size_t from, std::size_t to) override {
-    extract(from, leaving_);
-    write(to, leaving_.view());  // first: no slot loses its last example
-    erase(from);
+    for (const std::int32_t feature : features_[from]) {
+      const std::uint32_t slot = stored(feature).slot;
+      if (slot != kNoSlot) move_value(slot, from, to);
+      table_.visit(feature, [&](const Entry& entry) {
+        if (entry.example() == from) entry.set_example(to);
+      });
+    }
+    features_[to].swap(features_[from]);
   }
   void set_columns(std::size_t columns) override {
     features_.resize(columns);
@@ -205,11 +206,12 @@ class SparseStore : public ExampleStore<Real> {
     return value;
   }
   [[nodiscard]] std::string broken_invariant() const override {
-    std::vector<std::int32_t> read;
+    std::vector<std::int32_t> features;
     std::vector<Use> uses(uses_);
     std::size_t postings = 0;
     for (std::size_t i = 0; i < size_; ++i) {
-      for (const std::int32_t feature : features_of(i, read)) {
+      list_features(i, features);
+      for (const std::int32_t feature : features) {
         const Stored there = stored(feature);
         if (this->value(there, i) == Real(0)) return "a stored feature has no value";
         postings += there.slot == kNoSlot;
@@ -224,6 +226,10 @@ class SparseStore : public ExampleStore<Real> {
     return table_.consistent() ? "" : "the hash table";
   }
 
+  void move_value(std::uint32_t slot, std::size_t from, std::size_t to) {
+    columns_.set(slot, to, columns_.at(slot, from));
+    columns_.set(slot, from, Real(0));
+  }
   // Example i loses the features of these slots.
   void clear(std::span<const std::uint32_t> slots, std::size_t i) {
     columns_.set(slots, i, [this](std::uint32_t slot, std::size_t) {
@@ -236,14 +242,13 @@ class SparseStore : public ExampleStore<Real> {
   static constexpr std::size_t kSlotShare = 64;
   static constexpr std::size_t kMost = BucketTask<Real>::kMost;
 
-  // Some features of a row or example, and where they are.
-  struct Some {
+  // A part of a row or example: some of its features, and where they are.
+  struct Part {
     std::span<const std::int32_t> features;
     const Real* values = nullptr;
     std::uint32_t slots[kMost];  // in the array
     BucketTask<Real> others;     // those without one
 
-    Some() { others.norm = Real(0); }
     // Reads the next features of x, from value k on; returns where it ended. `zeros`: those of a
     // sparse row are left out, too.
     std::size_t read(const Sample<Real>& x, std::size_t k, bool zeros = false) {
@@ -267,17 +272,17 @@ class SparseStore : public ExampleStore<Real> {
   };
 
   // Looks features up in the array. Returns how many are below its size, and thus have their slots,
-  // or kNoSlot, in some.slots; features that have none are the `others`.
-  std::size_t look_up(Some& some) const {
-    const std::span<const std::int32_t> features = some.features;
+  // or kNoSlot, in part.slots; features that have none are the `others`.
+  std::size_t look_up(Part& part) const {
+    const std::span<const std::int32_t> features = part.features;
     const std::span<const std::uint32_t> array(array_);
-    BucketTask<Real>& others = some.others;
+    BucketTask<Real>& others = part.others;
     std::uint32_t known = 0;
     std::size_t count = 0;
     for (; known < features.size(); ++known) {
       const auto at = static_cast<std::size_t>(features[known]);
       if (at >= array.size()) break;
-      some.slots[known] = array[at];
+      part.slots[known] = array[at];
       others.numbers[count] = known;
       count += array[at] == kNoSlot;
     }
@@ -286,22 +291,22 @@ class SparseStore : public ExampleStore<Real> {
     std::copy_n(features.data() + known, left, others.features + count);
     std::iota(others.numbers + count, others.numbers + count + left, known);
     others.count = count + left;
-    others.values = some.values;
+    others.values = part.values;
     others.values_count = features.size();
     return known;
   }
   // The terms of the Laplacian kernel: all features, which have a slot or read that of zeros.
-  void add_all(Some& some, std::size_t known, std::size_t found, TermWriter<Real>& terms) const {
-    const BucketTask<Real>& others = some.others;
-    const std::size_t count = some.features.size();
-    std::fill(some.slots + known, some.slots + count, kNoSlot);
+  void add_all(Part& part, std::size_t known, std::size_t found, TermWriter<Real>& terms) const {
+    const BucketTask<Real>& others = part.others;
+    const std::size_t count = part.features.size();
+    std::fill(part.slots + known, part.slots + count, kNoSlot);
     for (std::size_t f = 0; f < found; ++f) {
       const std::uint32_t which = others.which[f];
       table_.visit(others.features[which], others.matches[f],
-                   [&](const Entry& entry) { some.slots[others.numbers[which]] = entry.slot(); });
+                   [&](const Entry& entry) { part.slots[others.numbers[which]] = entry.slot(); });
     }
-    std::replace(some.slots, some.slots + count, kNoSlot, this->unknown_);
-    for (std::size_t n = 0; n < count; ++n) terms.add(some.values[n], some.slots[n]);
+    std::replace(part.slots, part.slots + count, kNoSlot, this->unknown_);
+    for (std::size_t n = 0; n < count; ++n) terms.add(part.values[n], part.slots[n]);
   }
 
   // ---- slots ------------------------------------------------------------------------------------
@@ -333,25 +338,25 @@ class SparseStore : public ExampleStore<Real> {
 
   // ---- values -----------------------------------------------------------------------------------
   // Example i gets some features.
-  void put(std::size_t i, Some& some) {
-    const std::size_t known = look_up(some);
-    columns_.set({some.slots, known}, i, [this, &some](std::uint32_t slot, std::size_t n) {
+  void put(std::size_t i, Part& part) {
+    const std::size_t known = look_up(part);
+    columns_.set({part.slots, known}, i, [this, &part](std::uint32_t slot, std::size_t n) {
       ++uses_[slot].examples;
-      return some.values[n];
+      return part.values[n];
     });
-    BucketTask<Real>& others = some.others;
+    BucketTask<Real>& others = part.others;
     if (most_postings_ == 0) {
       for (std::size_t n = 0; n < others.count; ++n) {
         const std::uint32_t slot = stored(others.features[n]).slot;
         put(i, slot != kNoSlot ? slot : new_slot(others.features[n]),
-            some.values[others.numbers[n]]);
+            part.values[others.numbers[n]]);
       }
     } else if (others.count > 0) {
       table_.reserve_more(others.count);
       const std::size_t rest = table_.insert(others, i, most_postings_);
       for (std::size_t r = 0; r < rest; ++r) {
         const std::uint32_t which = others.which[r];
-        put(i, others.features[which], others.matches[r], some.values[others.numbers[which]]);
+        put(i, others.features[which], others.matches[r], part.values[others.numbers[which]]);
       }
     }
   }
@@ -394,7 +399,6 @@ class SparseStore : public ExampleStore<Real> {
   std::vector<Use> uses_;                            // per slot
   std::vector<std::uint32_t> free_;                  // slots that no example has
   std::vector<std::vector<std::int32_t>> features_;  // per example
-  OwnedSample<Real> leaving_;                        // scratch: the example that leaves its column
 };
 
 }  // namespace budgetron

@@ -94,6 +94,20 @@ TEST(a_feature_has_a_slot_while_many_examples_have_it) {
   give_to_many_and_take_away(1 << 20);
 }
 
+// The last example moves when another leaves: its features get no slots.
+TEST(a_moved_example_keeps_its_postings) {
+  SparseStore<float> support(false);
+  support.reserve(64);  // a slot from the second example on
+  for (std::size_t i = 0; i < 64; ++i) support.append(Example(100000, 2 * i, false).view());
+  for (std::size_t i = 64; i < 200; ++i) {
+    support.remove(i % 64);
+    support.check_invariants();
+    support.append(Example(100000, 2 * i, false).view());
+  }
+  CHECK_EQ(support.postings(), 64u);
+  CHECK_EQ(support.columns().slots(), 0u);
+}
+
 // Examples with more features than are looked up at once: they get slots, leave, and come again.
 TEST(slots_are_used_again_by_other_features) {
   constexpr std::size_t features = 420, examples = 12;
