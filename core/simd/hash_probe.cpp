@@ -60,13 +60,10 @@ std::size_t find(BucketTask<Real>& task) {
   std::uint32_t homes[BucketTask<Real>::kMost];
   hash(task, homes);
   const std::size_t count = task.count;
-  using Words = typename Traits<Real>::Words;
-  Words others = {};  // the bits in which any value is not 1
   Vector<Real> norm = all<Real>(task.norm);
   const auto add = [&, values = task.values](std::size_t k) {
     const Vector<Real> v = all<Real>(values[k]);
     norm = l1 ? norm + absolute(v) : multiply_add(v, v, norm);
-    others |= (Words)v ^ (Words)all<Real>(Real(1));
   };
   std::size_t noted = 0;
   for (std::size_t k = 0; k < count; ++k) {
@@ -79,7 +76,6 @@ std::size_t find(BucketTask<Real>& task) {
   }
   for (std::size_t k = count; k < task.values_count; ++k) add(k);
   task.norm = norm[0];
-  task.ones &= others[0] == 0;
   return noted;
 }
 

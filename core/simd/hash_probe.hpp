@@ -38,9 +38,7 @@ struct BucketTask {
   std::uint32_t numbers[kMost];  // the place of each feature's value in `values`
   const Real* values;            // of all features of the batch; `erase` needs none
   std::size_t values_count;
-  // What `find` continues: the norm, as in kernel_row.hpp, and whether all values are 1.
-  Real norm = 0;
-  bool ones = true;
+  Real norm = 0;  // `find` adds the values to it, as the norms of kernel_row.hpp do
   // Output, at most `count` of each: places in `features`, and the places of their home buckets
   // that hold them, as bits.
   std::uint32_t which[kMost];

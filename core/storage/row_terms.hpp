@@ -24,7 +24,7 @@ struct RowTerms {
   std::vector<Hit<Real>> hits;            // hits with postings
   std::size_t hit_count = 0;
   std::vector<std::int32_t> listed;  // scratch: features of one example (add_differences)
-  bool binary = false;  // x has fewer than 256 values, and all are 1; false in a dense store
+  bool binary = false;  // the support is in bytes, and x has fewer than 256 values, all 1
 
   void reserve_terms(std::size_t count) {
     term_values.reserve(count);

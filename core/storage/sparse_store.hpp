@@ -3,10 +3,10 @@
 //
 //   feature that many examples have --> slot: one value per example, 0 where it has none
 //                                       (ValueColumns). An array has the slot of a feature below
-//                                       65,536; the hash table has those of the others.
+//                                       first_hashed_; the hash table has those of the others.
 //   feature that few examples have ---> postings (example, value) in the hash table (PostingTable)
 //
-//   postings --> slot: when more than 1 in kSlotShare columns have the feature
+//   postings --> slot: when more than columns / kSlotShare + 1 examples have the feature
 //   slot --> free:     when no example has it any more
 //
 // Sums take terms in the same order whatever the form is, so it changes no bit.
@@ -14,14 +14,13 @@
 // With the Laplacian kernel, which sums over all examples, and with a byte limit
 // (limited_store.hpp) every feature has a slot: most_postings_ is 0.
 //
-// Zeros are not stored. Features are looked up some at a time, so that no lookup waits for the
-// memory of another.
+// Zeros are not stored. Features are looked up in parts of a row, whose home buckets are fetched
+// together.
 //
-// Cost: O(features of the example).
+// Cost: O(features of the example), and their postings; growing is O(all).
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -42,15 +41,20 @@ class SparseStore : public ExampleStore<Real> {
     TermWriter<Real> terms(row, std::min(x.count, most_terms_));
     Part part;
     BucketTask<Real>& others = part.others;
+    bool ones = columns_.bytes();
     for (std::size_t k = 0; k < x.count;) {
       k = part.read(x, k);
       const std::size_t known = look_up(part);
-      const std::size_t found = table_.find(others, this->first_slot_);
+      std::size_t n = 0;
+      for (; ones && n < part.features.size(); ++n) ones = part.values[n] == Real(1);
+      const bool counted = ones && others.count == 0;  // n ones: nothing else is looked up
+      if (counted) others.norm += static_cast<Real>(n);
+      const std::size_t found = counted ? 0 : table_.find(others, this->first_slot_);
       if (this->first_slot_ > 0) {
         add_all(part, known, found, terms);
         continue;
       }
-      std::size_t n = 0;
+      n = 0;
       for (std::size_t f = 0; f < found; ++f) {
         const std::size_t number = others.numbers[others.which[f]];
         for (; n < std::min(number, known); ++n) terms.add(part.values[n], part.slots[n]);
@@ -61,7 +65,7 @@ class SparseStore : public ExampleStore<Real> {
     }
     terms.finish();
     row.norm = others.norm;
-    row.binary = others.ones && row.norm < Real(256);
+    row.binary = ones && row.norm < Real(256);
   }
   // Merges, for each example, its sorted features with those of x.
   void add_differences(const Sample<Real>& x, bool squared, std::size_t first, std::size_t last,
@@ -196,7 +200,7 @@ class SparseStore : public ExampleStore<Real> {
   }
   void set_columns(std::size_t columns) override {
     features_.resize(columns);
-    most_postings_ = (columns * posts_ + kSlotShare - 1) / kSlotShare;
+    most_postings_ = posts_ * (columns / kSlotShare + 1);
   }
   [[nodiscard]] Real posted(std::int32_t feature, std::size_t i) const override {
     Real value(0);

@@ -64,9 +64,7 @@ class ValueColumns {
   // Converts to Real if bytes cannot hold these values.
   void hold(const Real* values, std::size_t count) {
     const auto binary = [](Real v) { return v == Real(0) || v == Real(1); };
-    if (bytes_ && !std::all_of(values, values + count, binary)) widen();
-  }
-  void widen() {
+    if (!bytes_ || std::all_of(values, values + count, binary)) return;
     copy(ones_, reals_, columns_, columns_);
     ones_ = {};
     bytes_ = false;

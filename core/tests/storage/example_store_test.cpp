@@ -19,7 +19,7 @@ using namespace budgetron;
 namespace {
 
 constexpr std::size_t kSmall = 1u << 16;  // larger feature numbers are hashed
-constexpr std::size_t kExamples = 256;    // a slot from the 5th on
+constexpr std::size_t kExamples = 240;    // a slot from the 5th on
 
 // Example i has its own feature and, if i is below `common`, the shared one.
 struct Example {
@@ -97,14 +97,14 @@ TEST(a_feature_has_a_slot_while_many_examples_have_it) {
 // The last example moves when another leaves: its features get no slots.
 TEST(a_moved_example_keeps_its_postings) {
   SparseStore<float> support(false);
-  support.reserve(64);  // a slot from the second example on
-  for (std::size_t i = 0; i < 64; ++i) support.append(Example(100000, 2 * i, false).view());
-  for (std::size_t i = 64; i < 200; ++i) {
-    support.remove(i % 64);
+  support.reserve(48);  // a slot from the second example on
+  for (std::size_t i = 0; i < 48; ++i) support.append(Example(100000, 2 * i, false).view());
+  for (std::size_t i = 48; i < 200; ++i) {
+    support.remove(i % 48);
     support.check_invariants();
     support.append(Example(100000, 2 * i, false).view());
   }
-  CHECK_EQ(support.postings(), 64u);
+  CHECK_EQ(support.postings(), 48u);
   CHECK_EQ(support.columns().slots(), 0u);
 }
 

@@ -190,21 +190,6 @@ TEST(buckets_find_only_what_is_there) {
   CHECK(table.consistent());
 }
 
-// Values that are not looked up count, too, and a later part does not forget an earlier one.
-TEST(a_search_says_whether_all_values_are_ones) {
-  PostingTable<double> table;
-  std::vector<double> values(9, 1.0);
-  BucketTask<double> work = task_of({70000, 80000}, values);
-  table.find(work, 0);
-  CHECK(work.ones);
-  values.back() = 2.0;
-  table.find(work, 0);
-  CHECK(!work.ones);
-  values.back() = 1.0;
-  table.find(work, 0);
-  CHECK(!work.ones);
-}
-
 // Entries that left may have passed every bucket: a search ends all the same.
 TEST(a_search_ends_although_every_bucket_was_passed) {
   PostingTable<float> table;
